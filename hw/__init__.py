@@ -1,0 +1,1 @@
+"""Hardware of Systolith: configuration, instruction set and blocks, in Amaranth."""

@@ -1,0 +1,208 @@
+"""The one configuration object: every size of the machine, checked, with all widths derived.
+
+The hardware, the compiler, the functional device and the simulator read this object and nothing
+else. A configuration is frozen; to change a size, use :meth:`Config.replace`.
+"""
+import dataclasses
+import enum
+import json
+import zlib
+from dataclasses import dataclass
+
+
+class ConfigError(ValueError):
+    """A configuration that the hardware cannot be built with. The message names value and limit."""
+
+
+class Region(enum.IntEnum):
+    """The memories of a core as the host and the mover address them (3 bits of the address)."""
+
+    REGISTERS = 0
+    QUEUES = 1
+    ACT = 2
+    WGT = 3
+    VEC = 4
+    CONST = 5
+    ROW = 6
+    ACC = 7
+
+
+#: Host byte address: bits 30:24 core, bits 23:21 region, bits 20:0 byte offset in the region.
+CORE_SHIFT = 24
+REGION_SHIFT = 21
+OFFSET_BITS = 21
+ADDRESS_BITS = 31
+
+#: Cycles from an accepted read on a system port to its data, the same for every memory.
+SYSTEM_READ_LATENCY = 2
+
+#: Segments of a function table; a power of two.
+TABLE_SEGMENTS = 64
+
+
+def _power_of_two(value: int) -> bool:
+    return value > 0 and value & (value - 1) == 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    """All sizes of one core.
+
+    Parameters
+    ----------
+    name : str
+        Name under which the configuration is listed.
+    rows, cols : int
+        Cells of the array: ``rows`` along the contraction, ``cols`` along the outputs. Powers of
+        two, 4 to 64.
+    lanes : int
+        Elements a cycle of the vector unit. A power of two, at least 2, at most ``rows`` and
+        ``cols``.
+    hop : int
+        Columns between two activation registers along a row; 0 broadcasts to the whole row.
+        A divisor of ``cols``.
+    act_depth : int
+        Words of activation memory, ``rows`` bytes each.
+    wgt_depth : int
+        Words of each of the ``rows`` weight banks, ``cols`` bytes each.
+    acc_depth : int
+        Words of accumulator memory, ``cols`` times 32 bits each, in two halves.
+    vec_depth : int
+        Words of vector memory, ``lanes`` times 16 bits each.
+    const_depth : int
+        Words of column constants, ``lanes`` times (32 bit bias, 32 bit scale word).
+    row_depth : int
+        Row constants, 32 bits each.
+    tables : int
+        Function tables held at once; a power of two.
+    queue_depth : int
+        32-bit words of each command queue; a power of two, at most 512.
+    semaphores : int
+        Counting semaphores, at most 16.
+    semaphore_width : int
+        Bits of a semaphore.
+    bus_bytes : int
+        Bytes a cycle of the system bus and of the external memory: 4, 8 or 16; at most a word of
+        the activation, weight and vector memories.
+    ext_bytes : int
+        Bytes of external memory; 0 when the chip has none.
+
+    Raises
+    ------
+    ConfigError
+        When a size is outside its limit.
+    """
+
+    name: str
+    rows: int
+    cols: int
+    lanes: int
+    hop: int = 0
+    act_depth: int = 4096
+    wgt_depth: int = 1024
+    acc_depth: int = 1024
+    vec_depth: int = 4096
+    const_depth: int = 512
+    row_depth: int = 512
+    tables: int = 2
+    queue_depth: int = 512
+    semaphores: int = 16
+    semaphore_width: int = 8
+    bus_bytes: int = 4
+    ext_bytes: int = 1 << 24
+
+    def __post_init__(self):
+        self._check_integers()
+        for field in ("rows", "cols"):
+            self._check(field, 4, 64, power=True)
+        self._check("lanes", 2, min(self.rows, self.cols), power=True)
+        if self.hop and (self.hop < 0 or self.cols % self.hop):
+            raise ConfigError(f"hop must be 0 or a divisor of cols ({self.cols}), not {self.hop}")
+        for region in MEMORIES:
+            self._check(f"{region.name.lower()}_depth", 16, 1 << 16, power=True)
+        self._check("tables", 1, 2, power=True)
+        self._check("queue_depth", 32, 512, power=True)
+        self._check("semaphores", 6, 16)
+        self._check("semaphore_width", 2, 8)
+        widest = min(self.rows, self.cols, 2 * self.lanes, 16)
+        self._check("bus_bytes", 4, widest, power=True)
+        if self.ext_bytes and not (_power_of_two(self.ext_bytes) and self.ext_bytes <= 1 << 32):
+            raise ConfigError(
+                f"ext_bytes must be 0 or a power of two up to {1 << 32}, not {self.ext_bytes}")
+        for region in MEMORIES:
+            if self.region_bytes(region) > 1 << OFFSET_BITS:
+                raise ConfigError(
+                    f"{region.name.lower()} memory has {self.region_bytes(region)} bytes, "
+                    f"but a region holds {1 << OFFSET_BITS}: lower {region.name.lower()}_depth")
+
+    def _check_integers(self):
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if field.name == "name":
+                if not isinstance(value, str) or not value:
+                    raise ConfigError(f"name must be a non-empty string, not {value!r}")
+            elif not isinstance(value, int) or isinstance(value, bool):
+                raise ConfigError(f"{field.name} must be an integer, not {value!r}")
+
+    def _check(self, field, low, high, *, power=False):
+        value = getattr(self, field)
+        if not low <= value <= high or (power and not _power_of_two(value)):
+            kind = "a power of two" if power else "an integer"
+            raise ConfigError(f"{field} must be {kind} from {low} to {high}, not {value}")
+
+    def replace(self, **changes) -> "Config":
+        """A checked copy with some sizes changed. Give it a ``name`` of its own, too."""
+        return dataclasses.replace(self, **changes)
+
+    # Derived sizes ---------------------------------------------------------------------------
+
+    @property
+    def peak_macs_per_cycle(self) -> int:
+        """Multiply-accumulates a cycle when every cell works."""
+        return self.rows * self.cols
+
+    @property
+    def chain_width(self) -> int:
+        """Bits of a partial sum inside a column: ``rows`` products of at most 255 * -128, exact."""
+        return 17 + (self.rows - 1).bit_length()
+
+    @property
+    def acc_half(self) -> int:
+        """Words in one half of the accumulator memory. The top address bit selects the half."""
+        return self.acc_depth // 2
+
+    def depth(self, region: Region) -> int:
+        """Words of a memory."""
+        return {Region.ACT: self.act_depth, Region.WGT: self.wgt_depth, Region.VEC: self.vec_depth,
+                Region.CONST: self.const_depth, Region.ROW: self.row_depth,
+                Region.ACC: self.acc_depth}[region]
+
+    def word_bytes(self, region: Region) -> int:
+        """Bytes of one word of a memory as host and mover address it.
+
+        A weight word is one address of all banks: byte ``row * cols + column``.
+        """
+        return {Region.ACT: self.rows, Region.WGT: self.rows * self.cols,
+                Region.VEC: 2 * self.lanes, Region.CONST: 8 * self.lanes, Region.ROW: 4,
+                Region.ACC: 4 * self.cols}[region]
+
+    def region_bytes(self, region: Region) -> int:
+        """Bytes of a memory."""
+        return self.depth(region) * self.word_bytes(region)
+
+    def host_address(self, region: Region, offset: int = 0, *, core: int = 0) -> int:
+        """The host's byte address of a byte offset in a region."""
+        if not 0 <= offset < 1 << OFFSET_BITS:
+            raise ConfigError(f"offset {offset} is outside a region of {1 << OFFSET_BITS} bytes")
+        return core << CORE_SHIFT | int(region) << REGION_SHIFT | offset
+
+    @property
+    def identity(self) -> int:
+        """CRC-32 of all sizes but the name: the value of the ID register."""
+        sizes = dataclasses.asdict(self)
+        del sizes["name"]
+        return zlib.crc32(json.dumps(sizes, sort_keys=True).encode())
+
+
+#: The regions that are memories, in address order.
+MEMORIES = (Region.ACT, Region.WGT, Region.VEC, Region.CONST, Region.ROW, Region.ACC)

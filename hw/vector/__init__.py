@@ -1,0 +1,1 @@
+"""The vector unit: one configurable pass over a tile."""

@@ -1,0 +1,63 @@
+"""The configuration object: derived widths and rejections."""
+import pytest
+
+from systolith.hw.config import Config, ConfigError, Region
+from systolith.hw.configs import CONFIGS, get_config
+
+SIZES = {"name": "test", "rows": 8, "cols": 4, "lanes": 4}
+
+
+@pytest.mark.parametrize(("change", "message"), [
+    ({"rows": 6}, "rows must be a power of two from 4 to 64, not 6"),
+    ({"cols": 128}, "cols must be a power of two from 4 to 64, not 128"),
+    ({"lanes": 8}, "lanes must be a power of two from 2 to 4, not 8"),
+    ({"hop": 3}, "hop must be 0 or a divisor of cols (4), not 3"),
+    ({"act_depth": 1000}, "act_depth must be a power of two from 16 to 65536, not 1000"),
+    ({"tables": 4}, "tables must be a power of two from 1 to 2, not 4"),
+    ({"queue_depth": 1024}, "queue_depth must be a power of two from 32 to 512, not 1024"),
+    ({"semaphores": 17}, "semaphores must be an integer from 6 to 16, not 17"),
+    ({"bus_bytes": 8}, "bus_bytes must be a power of two from 4 to 4, not 8"),
+    ({"ext_bytes": 3}, "ext_bytes must be 0 or a power of two up to 4294967296, not 3"),
+    ({"rows": 4.0}, "rows must be an integer, not 4.0"),
+    ({"name": ""}, "name must be a non-empty string, not ''"),
+    ({"wgt_depth": 1 << 16, "rows": 32, "cols": 32},
+     "wgt memory has 67108864 bytes, but a region holds 2097152: lower wgt_depth"),
+])
+def test_rejections(change, message):
+    with pytest.raises(ConfigError) as error:
+        Config(**{**SIZES, **change})
+    assert str(error.value) == message
+
+
+def test_unknown_name_lists_those_that_exist():
+    with pytest.raises(ConfigError) as error:
+        get_config("huge")
+    assert str(error.value) == (
+        f"unknown configuration 'huge'; choose one of {', '.join(CONFIGS)}")
+
+
+@pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
+def test_chain_holds_the_extreme_sum(config):
+    extreme = config.rows * 255 * -128
+    assert -(1 << config.chain_width - 1) <= extreme
+
+
+def test_derived_sizes():
+    config = Config(**SIZES, act_depth=1024)
+    assert config.peak_macs_per_cycle == 32
+    assert config.region_bytes(Region.ACT) == 8192
+    assert config.word_bytes(Region.WGT) == 32
+    assert config.acc_half * 2 == config.acc_depth
+
+
+def test_identity_ignores_the_name_and_nothing_else():
+    config = Config(**SIZES)
+    assert config.replace(name="other").identity == config.identity
+    assert config.replace(row_depth=1024).identity != config.identity
+
+
+def test_host_address_fields():
+    config = get_config("tiny")
+    assert config.host_address(Region.VEC, 8, core=3) == 3 << 24 | 4 << 21 | 8
+    with pytest.raises(ConfigError, match="offset 2097152 is outside a region of 2097152 bytes"):
+        config.host_address(Region.VEC, 1 << 21)
