@@ -1,0 +1,1 @@
+"""Software of Systolith: reference, compiler, runtime."""

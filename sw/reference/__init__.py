@@ -1,0 +1,1 @@
+"""NumPy definitions of every operation, and whole models."""
