@@ -1,0 +1,1 @@
+"""Programs and the devices that run them."""
