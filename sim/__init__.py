@@ -1,0 +1,1 @@
+"""RTL simulation: Verilator build, harness, device, command line."""

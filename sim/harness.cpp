@@ -1,0 +1,462 @@
+// Harness around the Verilated chip, with a C interface for ctypes.
+//
+// It drives the clock, the host port and the external memory. One call runs many cycles, so no
+// Python is executed per cycle. Every loop has a limit in cycles.
+//
+// SYSTOLITH_BUS_BYTES  bytes of a beat of external memory: 4, 8 or 16
+// VM_TRACE             1: with VCD traces
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <memory>
+
+#include "Vchip.h"
+#include "verilated.h"
+#if VM_TRACE
+#include "verilated_vcd_c.h"
+#endif
+
+#ifndef SYSTOLITH_BUS_BYTES
+#error "SYSTOLITH_BUS_BYTES must be 4, 8 or 16"
+#endif
+
+// Verilator writes the two underscores of Amaranth's port names as `___05F`.
+#define PORT(stream, part) stream##___05F##part
+
+static_assert(std::endian::native == std::endian::little, "beats are copied as they are");
+static_assert(sizeof(Vchip::PORT(ext_read, payload)) == SYSTOLITH_BUS_BYTES, "bus width differs");
+
+namespace {
+
+constexpr uint64_t kBeat = SYSTOLITH_BUS_BYTES;
+
+// Outcomes of the calls below. Python has the same numbers. After kNoAnswer the host port is in the
+// middle of a transfer and the chip must be reset; after the others it can be used further.
+enum Outcome : int {
+    kOk = 0,         // done
+    kTimeout = 1,    // not done within the limit of cycles
+    kError = 2,      // the core stopped with an error
+    kExtFault = 3,   // access outside external memory
+    kNoAnswer = 4,   // the host port accepted or answered nothing
+    kNoTrace = 5,    // no trace: built without, or the file cannot be written
+};
+
+// Decides when the harness stalls: a reproducible share of the cycles.
+class Stalls {
+public:
+    Stalls(unsigned percent, uint64_t seed)
+        : threshold_{percent >= 100 ? UINT32_MAX : uint32_t((uint64_t{percent} << 32) / 100)}
+        , state_{seed * 0x9E3779B97F4A7C15u + 0xD1B54A32D192ED03u} {}
+
+    bool operator()() {
+        if (!threshold_) return false;
+        state_ ^= state_ << 13;
+        state_ ^= state_ >> 7;
+        state_ ^= state_ << 17;
+        return uint32_t(state_ >> 32) < threshold_;
+    }
+
+private:
+    uint32_t threshold_;
+    uint64_t state_;
+};
+
+// External memory: requests are served in order, a read `latency` cycles or more after its request.
+class Memory {
+public:
+    Memory(uint64_t bytes, unsigned latency)
+        : bytes_{bytes}, latency_{std::max(latency, 1u)}
+        , data_{static_cast<uint8_t*>(std::calloc(bytes ? bytes : 1, 1)), &std::free} {}
+
+    bool allocated() const { return data_ != nullptr; }
+
+    bool transfer(uint64_t address, uint8_t* to, const uint8_t* from, uint64_t count) {
+        if (address > bytes_ || count > bytes_ - address) return false;
+        if (to) std::memcpy(to, data_.get() + address, count);
+        if (from) std::memcpy(data_.get() + address, from, count);
+        return true;
+    }
+
+    void clear_queues() {
+        requests_.clear();
+        writes_.clear();
+        reads_.clear();
+        presented_ = false;
+    }
+
+    void drive(Vchip& top, uint64_t cycle, Stalls& stalls) {
+        serve(cycle);
+        top.PORT(ext_request, ready) = requests_.size() < latency_ + kDepth && !stalls();
+        top.PORT(ext_write, ready) = writes_.size() < kDepth && !stalls();
+        // Once valid, a beat stays until it is taken.
+        if (!presented_ && !reads_.empty() && !stalls()) presented_ = true;
+        top.PORT(ext_read, valid) = presented_;
+        if (presented_) std::memcpy(&top.PORT(ext_read, payload), reads_.front().bytes, kBeat);
+    }
+
+    void sample(Vchip& top, uint64_t cycle) {
+        if (top.PORT(ext_request, valid) && top.PORT(ext_request, ready)) {
+            requests_.push_back({uint32_t(top.PORT(ext_request, payload)),
+                                 bool(top.PORT(ext_request, payload) >> 32 & 1), cycle + latency_});
+        }
+        if (top.PORT(ext_write, valid) && top.PORT(ext_write, ready)) {
+            std::memcpy(writes_.emplace_back().bytes, &top.PORT(ext_write, payload), kBeat);
+        }
+        if (presented_ && top.PORT(ext_read, ready)) {
+            reads_.pop_front();
+            presented_ = false;
+        }
+    }
+
+    bool faulty() const { return faulty_; }
+    uint32_t fault_address() const { return fault_address_; }
+    void clear_fault() { faulty_ = false; }
+
+private:
+    static constexpr size_t kDepth = 64;
+    struct Request { uint32_t address; bool write; uint64_t due; };
+    struct Beat { uint8_t bytes[kBeat]; };
+
+    void serve(uint64_t cycle) {
+        while (!requests_.empty()) {
+            const Request& request = requests_.front();
+            if (request.write ? writes_.empty()
+                              : cycle < request.due || reads_.size() >= kDepth) return;
+            serve(request);
+            requests_.pop_front();
+        }
+    }
+
+    void serve(const Request& request) {
+        bool good = request.address % kBeat == 0;
+        if (request.write) {
+            good = good && transfer(request.address, nullptr, writes_.front().bytes, kBeat);
+            writes_.pop_front();
+        } else {
+            Beat& beat = reads_.emplace_back();
+            good = good && transfer(request.address, beat.bytes, nullptr, kBeat);
+            if (!good) std::memset(beat.bytes, 0, kBeat);
+        }
+        if (!good && !faulty_) {
+            faulty_ = true;
+            fault_address_ = request.address;
+        }
+    }
+
+    uint64_t bytes_;
+    uint64_t latency_;
+    std::unique_ptr<uint8_t, decltype(&std::free)> data_;
+    std::deque<Request> requests_;
+    std::deque<Beat> writes_;
+    std::deque<Beat> reads_;
+    bool presented_ = false;
+    bool faulty_ = false;
+    uint32_t fault_address_ = 0;
+};
+
+// The host's end of the link: requests go out in order, answers to reads come back in order.
+class HostPort {
+public:
+    void write(uint32_t address, uint32_t data) {
+        requests_.push_back(uint64_t{data} << 32 | (address << 1) | 1);
+    }
+    void read(uint32_t address) { requests_.push_back(uint64_t{address} << 1); }
+
+    size_t unsent() const { return requests_.size(); }
+    size_t answers() const { return answers_.size(); }
+    uint32_t take() {
+        const uint32_t answer = answers_.front();
+        answers_.pop_front();
+        return answer;
+    }
+    void clear() {
+        requests_.clear();
+        answers_.clear();
+        presented_ = false;
+    }
+
+    void drive(Vchip& top, Stalls& stalls) {
+        if (!presented_ && !requests_.empty() && !stalls()) presented_ = true;
+        top.PORT(host_request, valid) = presented_;
+        if (presented_) top.PORT(host_request, payload) = requests_.front();
+        top.PORT(host_response, ready) = !stalls();
+    }
+
+    void sample(Vchip& top) {
+        if (presented_ && top.PORT(host_request, ready)) {
+            requests_.pop_front();
+            presented_ = false;
+        }
+        if (top.PORT(host_response, valid) && top.PORT(host_response, ready)) {
+            answers_.push_back(top.PORT(host_response, payload));
+        }
+    }
+
+private:
+    std::deque<uint64_t> requests_;
+    std::deque<uint32_t> answers_;
+    bool presented_ = false;
+};
+
+class Harness {
+public:
+    Harness(uint64_t ext_bytes, unsigned latency, unsigned stall_percent, uint64_t seed)
+        : stalls_{stall_percent, seed}, memory{ext_bytes, latency} {
+#if VM_TRACE
+        context_.traceEverOn(true);
+#endif
+        top_ = std::make_unique<Vchip>(&context_, "chip");
+    }
+
+    ~Harness() {
+        trace_close();
+        top_->final();
+    }
+
+    void tick() {
+        memory.drive(*top_, cycles, stalls_);
+        host.drive(*top_, stalls_);
+        edge(0);
+        memory.sample(*top_, cycles);
+        host.sample(*top_);
+        edge(1);
+        ++cycles;
+    }
+
+    void reset(uint32_t count) {
+        top_->rst = 1;
+        host.clear();
+        for (uint32_t i = 0; i < count; ++i) tick();
+        // What the chip asked for before or during reset is void.
+        memory.clear_queues();
+        memory.clear_fault();
+        host.clear();
+        top_->rst = 0;
+    }
+
+    bool trace_open(const char* path) {
+#if VM_TRACE
+        trace_close();
+        trace_ = std::make_unique<VerilatedVcdC>();
+        top_->trace(trace_.get(), 99);
+        trace_->open(path);
+        return trace_->isOpen();
+#else
+        (void)path;
+        return false;
+#endif
+    }
+
+    void trace_close() {
+#if VM_TRACE
+        if (trace_) trace_->close();
+        trace_.reset();
+#endif
+    }
+
+    // Run until `done()`, at most `limit` cycles.
+    template <typename Done> int run_until(uint64_t limit, Done done) {
+        for (; !done(); --limit) {
+            if (limit == 0) {
+                host.clear();
+                return kNoAnswer;
+            }
+            tick();
+        }
+        return kOk;
+    }
+
+    int flush(uint64_t limit) {
+        return run_until(limit, [this] { return host.unsent() == 0; });
+    }
+
+    int fetch(uint32_t address, uint32_t& value, uint64_t limit) {
+        host.read(address);
+        const int outcome = run_until(limit, [this] { return host.answers() != 0; });
+        if (outcome == kOk) value = host.take();
+        return outcome;
+    }
+
+private:
+    void edge(int clk) {
+        top_->clk = clk;
+        top_->eval();
+#if VM_TRACE
+        if (trace_) trace_->dump(2 * cycles + clk);
+#endif
+    }
+
+    VerilatedContext context_;
+    std::unique_ptr<Vchip> top_;
+#if VM_TRACE
+    std::unique_ptr<VerilatedVcdC> trace_;
+#endif
+    Stalls stalls_;
+
+public:
+    Memory memory;
+    HostPort host;
+    uint64_t cycles = 0;
+};
+
+}  // namespace
+
+extern "C" {
+
+// What one run of the three command queues needs. Field order and types equal Python's _RunArguments.
+struct RunArguments {
+    const uint32_t* words[3];
+    uint64_t counts[3];
+    uint32_t windows[3];
+    uint32_t space_address;
+    uint32_t control_address;
+    uint32_t control_value;
+    uint32_t status_address;
+    uint32_t idle_mask;
+    uint32_t error_mask;
+    uint64_t max_cycles;
+    // Results: cycles since CONTROL was written, the last STATUS read, words pushed into each queue.
+    uint64_t cycles;
+    uint32_t status;
+    uint64_t pushed[3];
+};
+
+}  // extern "C"
+
+namespace {
+
+constexpr unsigned kPollCycles = 16;
+constexpr unsigned kSpaceBits = 10;
+// A host port that does nothing for so long is dead; a register answers within tens of cycles.
+constexpr uint64_t kAnswerLimit = 100'000;
+
+// Feeds the queues and watches STATUS until the core is idle, stopped, or out of time.
+class QueueRun {
+public:
+    QueueRun(Harness& harness, RunArguments& arguments) : harness_{harness}, run_{arguments} {}
+
+    int operator()() {
+        harness_.memory.clear_fault();
+        int outcome = push();
+        if (outcome == kOk) outcome = start();
+        const uint64_t started = harness_.cycles;
+        while (outcome == kOk) {
+            // Whether all was pushed is asked before STATUS is read, so idle means finished.
+            const bool complete = remaining() == 0;
+            outcome = harness_.fetch(run_.status_address, run_.status, kAnswerLimit);
+            run_.cycles = harness_.cycles - started;
+            if (outcome == kOk) outcome = judge();
+            if (outcome != kOk || (complete && run_.status & run_.idle_mask)) break;
+            outcome = complete ? pause() : push();
+        }
+        return outcome;
+    }
+
+private:
+    uint64_t remaining() const {
+        uint64_t sum = 0;
+        for (int queue = 0; queue < 3; ++queue) sum += run_.counts[queue] - run_.pushed[queue];
+        return sum;
+    }
+
+    int judge() const {
+        if (run_.status & run_.error_mask) return kError;
+        if (harness_.memory.faulty()) return kExtFault;
+        return run_.cycles >= run_.max_cycles ? kTimeout : kOk;
+    }
+
+    int start() {
+        harness_.host.write(run_.control_address, run_.control_value);
+        return harness_.flush(kAnswerLimit);
+    }
+
+    int pause() {
+        for (unsigned i = 0; i < kPollCycles; ++i) harness_.tick();
+        return kOk;
+    }
+
+    int push() {
+        if (remaining() == 0) return kOk;
+        uint32_t space = 0;
+        const int outcome = harness_.fetch(run_.space_address, space, kAnswerLimit);
+        if (outcome != kOk) return outcome;
+        for (int queue = 0; queue < 3; ++queue) {
+            uint32_t room = space >> (kSpaceBits * queue) & ((1u << kSpaceBits) - 1);
+            uint64_t& next = run_.pushed[queue];
+            for (; room && next < run_.counts[queue]; --room, ++next) {
+                harness_.host.write(run_.windows[queue], run_.words[queue][next]);
+            }
+        }
+        return harness_.flush(kAnswerLimit);
+    }
+
+    Harness& harness_;
+    RunArguments& run_;
+};
+
+}  // namespace
+
+extern "C" {
+
+Harness* systolith_create(uint64_t ext_bytes, uint32_t latency, uint32_t stall_percent,
+                          uint64_t seed) {
+    auto harness = std::make_unique<Harness>(ext_bytes, latency, stall_percent, seed);
+    return harness->memory.allocated() ? harness.release() : nullptr;
+}
+
+void systolith_destroy(Harness* harness) { delete harness; }
+
+void systolith_reset(Harness* harness, uint32_t cycles) { harness->reset(cycles); }
+
+void systolith_step(Harness* harness, uint64_t cycles) {
+    for (uint64_t i = 0; i < cycles; ++i) harness->tick();
+}
+
+uint64_t systolith_cycles(Harness* harness) { return harness->cycles; }
+
+int systolith_ext_write(Harness* harness, uint64_t address, const uint8_t* data, uint64_t count) {
+    return harness->memory.transfer(address, nullptr, data, count) ? kOk : kExtFault;
+}
+
+int systolith_ext_read(Harness* harness, uint64_t address, uint8_t* data, uint64_t count) {
+    return harness->memory.transfer(address, data, nullptr, count) ? kOk : kExtFault;
+}
+
+// Whether the chip accessed external memory out of range or not aligned to a beat, and where first.
+int systolith_ext_fault(Harness* harness, uint32_t* address) {
+    *address = harness->memory.fault_address();
+    return harness->memory.faulty();
+}
+
+// Write `count` words to address, address + stride, ...; `limit` cycles for all of them.
+int systolith_host_write(Harness* harness, uint32_t address, uint32_t stride, const uint32_t* words,
+                         uint64_t count, uint64_t limit) {
+    for (uint64_t i = 0; i < count; ++i) harness->host.write(address + uint32_t(i) * stride, words[i]);
+    return harness->flush(limit);
+}
+
+// Read `count` words from address, address + stride, ...; `limit` cycles for all of them.
+int systolith_host_read(Harness* harness, uint32_t address, uint32_t stride, uint32_t* words,
+                        uint64_t count, uint64_t limit) {
+    for (uint64_t i = 0; i < count; ++i) harness->host.read(address + uint32_t(i) * stride);
+    const int outcome =
+        harness->run_until(limit, [&] { return harness->host.answers() >= count; });
+    for (uint64_t i = 0; outcome == kOk && i < count; ++i) words[i] = harness->host.take();
+    return outcome;
+}
+
+int systolith_run_queues(Harness* harness, RunArguments* arguments) {
+    return QueueRun{*harness, *arguments}();
+}
+
+int systolith_trace_open(Harness* harness, const char* path) {
+    return harness->trace_open(path) ? kOk : kNoTrace;
+}
+
+void systolith_trace_close(Harness* harness) { harness->trace_close(); }
+
+}  // extern "C"

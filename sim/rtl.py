@@ -1,0 +1,194 @@
+"""The RTL device: the generated chip in Verilator."""
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from systolith.hw.config import Config, Region
+from systolith.hw.isa import (
+    ENGINES,
+    STATUS_FIELDS,
+    Cause,
+    Control,
+    Counter,
+    Engine,
+    Register,
+    counter_offset,
+    status_field,
+)
+from systolith.sim.chip import chip_verilog
+from systolith.sim.harness import Harness, HarnessError, Outcome
+from systolith.sim.progress import Progress
+from systolith.sim.verilate import build_simulator
+from systolith.sim.waiting import describe
+from systolith.sw.runtime.device import (
+    DEFAULT_MAX_CYCLES,
+    Counters,
+    Device,
+    DeviceError,
+    EngineCounters,
+    Memory,
+    StuckError,
+)
+
+
+class RtlDevice(Device):
+    """The chip in Verilator, with an external memory. Use it in a ``with`` statement.
+
+    Parameters
+    ----------
+    config : Config
+        Sizes of the chip, which is generated and built when the cache does not have it.
+    latency : int
+        Cycles from a read request of external memory to its data.
+    stall_percent : int
+        Share of the cycles, 0 to 95, in which host and external memory hold back at random.
+    seed : int
+        Seed of those stalls.
+    trace : bool
+        Build with waves; :meth:`trace` writes them.
+    progress : Progress, optional
+        Where the stages of the build are shown; without, they are not shown.
+
+    Raises
+    ------
+    ToolchainError
+        When the chip cannot be built.
+    """
+
+    name = "rtl"
+
+    def __init__(self, config: Config, *, latency: int = 8, stall_percent: int = 0, seed: int = 0,
+                 trace: bool = False, progress: Progress | None = None):
+        progress = progress or Progress(quiet=True)
+        self.config = config
+        library = build_simulator(chip_verilog(config, progress=progress),
+                                  bus_bytes=config.bus_bytes, trace=trace, progress=progress)
+        self._harness = Harness(library, ext_bytes=config.ext_bytes, latency=latency,
+                                stall_percent=stall_percent, seed=seed)
+        self._harness.reset()
+        self._forget()
+
+    def __enter__(self) -> "RtlDevice":
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Free the simulated chip."""
+        self._harness.close()
+
+    def trace(self, path: Path) -> None:
+        """Write a VCD from here on until :meth:`close`; needs ``trace=True``."""
+        self._harness.trace_open(path)
+
+    def _forget(self) -> None:
+        """The queues are empty and nothing is counted."""
+        self._queues: dict[Engine, list[int]] = {engine: [] for engine in ENGINES}
+        self._retired = dict.fromkeys(ENGINES, 0)
+
+    # Registers -----------------------------------------------------------------------------
+
+    def read_register(self, offset: int) -> int:
+        """One register of the core, at a byte offset."""
+        return self._harness.host_read(self.config.host_address(Region.REGISTERS, offset))
+
+    def write_register(self, offset: int, value: int) -> None:
+        """Write a register of the core."""
+        self._harness.host_write(self.config.host_address(Region.REGISTERS, offset), value)
+
+    def semaphores(self) -> list[int]:
+        """Values of all semaphores."""
+        count = self.config.semaphores
+        words = [self.read_register(Register.SEMAPHORES + i) for i in range(0, count, 4)]
+        return [words[i // 4] >> 8 * (i % 4) & 255 for i in range(count)]
+
+    # Memories ------------------------------------------------------------------------------
+
+    def write(self, memory: Memory, offset: int, data: bytes) -> None:
+        self.check_range(memory, offset, len(data))
+        if isinstance(memory, Region):
+            self._harness.host_write(self.config.host_address(memory, offset),
+                                     np.frombuffer(data, "<u4"), limit=_limit(len(data)))
+        else:
+            self._harness.write_ext(offset, data)
+
+    def read(self, memory: Memory, offset: int, size: int) -> bytes:
+        self.check_range(memory, offset, size)
+        if not isinstance(memory, Region):
+            return self._harness.read_ext(offset, size).tobytes()
+        if size == 0:
+            return b""
+        words = self._harness.host_read(self.config.host_address(memory, offset), size // 4,
+                                        limit=_limit(size))
+        return words.astype("<u4").tobytes()
+
+    # Commands ------------------------------------------------------------------------------
+
+    def run_words(self, queues: Mapping[Engine, Sequence[int]]) -> None:
+        for engine, words in queues.items():
+            self._queues[engine].extend(words)
+
+    def wait(self, max_cycles: int = DEFAULT_MAX_CYCLES) -> Counters:
+        # Words are pushed before the start; those of an earlier run must not start with them.
+        self.write_register(Register.CONTROL, 0)
+        before, queues = dict(self._retired), dict(self._queues)
+        result = self._harness.run_queues(
+            [queues[engine] for engine in ENGINES],
+            windows=[self.config.host_address(Region.QUEUES, 4 * engine) for engine in ENGINES],
+            **{f"{name}_address": self.config.host_address(Region.REGISTERS, register)
+               for name, register in (("space", Register.QUEUE_SPACE),
+                                      ("control", Register.CONTROL),
+                                      ("status", Register.STATUS))},
+            control_value=Control.RUN | Control.CLEAR_COUNTERS,
+            idle_mask=status_mask("idle"), error_mask=status_mask("error"),
+            max_cycles=max_cycles)
+        if result.outcome == Outcome.ERROR:
+            raise self._stopped(result.status)
+        if result.outcome == Outcome.EXT_FAULT:
+            raise HarnessError(f"the chip accessed {self._harness.ext_fault:#x}, "
+                               "which is outside external memory or not aligned")
+        if result.outcome == Outcome.NO_ANSWER:
+            raise StuckError("the host port does not answer")
+        counters = self.counters()
+        if result.outcome == Outcome.TIMEOUT:
+            raise StuckError(f"not finished after {max_cycles} cycles: " + describe(
+                result.status, self.semaphores(), queues, counters, before))
+        self._queues = {engine: [] for engine in ENGINES}
+        for engine in ENGINES:
+            self._retired[engine] += counters.engines[engine].commands
+        return counters
+
+    def _stopped(self, status: int) -> DeviceError:
+        return DeviceError(Engine(status_field(status, "engine")),
+                           Cause(status_field(status, "cause")), status_field(status, "index"))
+
+    def check(self) -> None:
+        """Raise :class:`DeviceError` when the core has stopped."""
+        status = self.read_register(Register.STATUS)
+        if status_field(status, "error"):
+            raise self._stopped(status)
+
+    def counters(self) -> Counters:
+        engines = {}
+        for engine in ENGINES:
+            values = {counter.name.lower(): self.read_register(counter_offset(engine, counter))
+                      for counter in Counter}
+            engines[engine] = EngineCounters(**values)
+        return Counters(cycles=self.read_register(Register.CYCLES),
+                        move_bytes=self.read_register(Register.MOVE_BYTES), engines=engines)
+
+    def reset(self) -> None:
+        self.write_register(Register.CONTROL, Control.RESET)
+        self._forget()
+
+
+def status_mask(name: str) -> int:
+    """The bits of a field of STATUS."""
+    return next((1 << width) - 1 << lsb for field, lsb, width, _ in STATUS_FIELDS if field == name)
+
+
+def _limit(size: int) -> int:
+    """Cycles in which the host port has certainly moved so many bytes, stalls included."""
+    return 100_000 + 100 * size

@@ -1,0 +1,54 @@
+"""Reports as text: facts under their names, and tables."""
+from collections.abc import Iterable, Sequence
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+#: Least width of the names of facts, so that several lists of them line up.
+NAME_WIDTH = 13
+
+
+def print_facts(facts: Iterable[tuple[str, str]]) -> None:
+    """Names, and beside each what is to be said, wrapped to the terminal."""
+    table = Table.grid(padding=(0, 3))
+    table.add_column(min_width=NAME_WIDTH)
+    table.add_column()
+    for fact in facts:
+        table.add_row(*fact)
+    _print_trimmed(table)
+
+
+def print_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """A table whose first column is text and whose others are numbers."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for index, head in enumerate(heads):
+        table.add_column(head, justify="right" if index else "left")
+    for row in rows:
+        table.add_row(*row)
+    _print_trimmed(table)
+
+
+def _print_trimmed(table: Table) -> None:
+    """Print without the blanks that fill lines; brackets in a prompt are no markup."""
+    console = Console(markup=False, highlight=False, emoji=False)
+    with console.capture() as capture:
+        console.print(table)
+    for line in capture.get().splitlines():
+        print(line.rstrip())
+    print()
+
+
+def number(value: float | None) -> str:
+    """A count as text; a dash for None."""
+    return "-" if value is None else f"{value:,}"
+
+
+def percent(part: float | None) -> str:
+    """A part of one as text; a dash for None."""
+    return "-" if part is None else f"{100 * part:.1f} %"
+
+
+def size(count: int) -> str:
+    """Bytes as text, in MiB from one on."""
+    return f"{count / (1 << 20):g} MiB" if count >> 20 else f"{count / 1024:g} KiB"

@@ -1,0 +1,106 @@
+"""From the chip's Verilog to a shared library that simulates it, built once per input."""
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from systolith.sim import cxx
+from systolith.sim.progress import Progress
+from systolith.sim.store import cached, digest
+
+#: Name of the top module, fixed because the harness includes the class made of it.
+TOP = "chip"
+LIBRARY = "simulator.so"
+HARNESS = Path(__file__).with_name("harness.cpp")
+
+#: The pass `merge_cond` is quadratic in registers that share an enable: minutes for a large array,
+#: no gain in speed. The splits let the C++ compiler work side by side.
+VERILATOR_FLAGS = ("-O3", "--x-assign", "fast", "--x-initial", "fast", "--no-assert",
+                   "-fno-merge-cond", "--output-split", "8000", "--output-split-cfuncs", "2000")
+FAST_FLAGS = ("-O2", *cxx.native_flags())
+#: For code that runs once: constructors and initial values.
+SLOW_FLAGS = ("-O0",)
+
+
+def _flags(bus_bytes: int, trace: bool) -> tuple[str, ...]:
+    if bus_bytes not in (4, 8, 16):
+        raise ValueError(f"bus_bytes must be 4, 8 or 16, not {bus_bytes!r}")
+    return (f"-DSYSTOLITH_BUS_BYTES={bus_bytes}", f"-DVM_TRACE={int(trace)}",
+            f"-DVM_TRACE_VCD={int(trace)}")
+
+
+def simulator_key(verilog: str, *, bus_bytes: int, trace: bool = False) -> str:
+    """SHA-256 of everything that the library of :func:`build_simulator` depends on."""
+    flags = (*VERILATOR_FLAGS, *FAST_FLAGS, *SLOW_FLAGS, *_flags(bus_bytes, trace))
+    return digest("simulator", verilog, HARNESS.read_bytes(), cxx.tool_versions(), *flags)
+
+
+def build_simulator(verilog: str, *, bus_bytes: int, trace: bool = False,
+                    progress: Progress | None = None) -> Path:
+    """The shared library for :class:`systolith.sim.harness.Harness`, from the cache or built.
+
+    Parameters
+    ----------
+    verilog : str
+        Source text with a top module named ``chip``.
+    bus_bytes : int
+        Bytes of a beat of external memory: 4, 8 or 16.
+    trace : bool
+        Build with VCD traces, which makes the simulation slower even where none is written.
+    progress : Progress, optional
+        Where the stages are shown.
+
+    Returns
+    -------
+    Path
+        The library.
+
+    Raises
+    ------
+    ValueError
+        When the source has no module ``chip`` or ``bus_bytes`` is something else.
+    ToolchainError
+        When a tool is missing or fails.
+    """
+    progress = progress or Progress()
+    flags = _flags(bus_bytes, trace)
+    if not re.search(rf"^module {TOP}\b", verilog, re.MULTILINE):
+        raise ValueError(f"the Verilog source has no module named {TOP!r}")
+
+    def build(folder: Path) -> None:
+        _build(folder, verilog, flags, trace, progress)
+
+    key = simulator_key(verilog, bus_bytes=bus_bytes, trace=trace)
+    return cached("simulators", key, build) / LIBRARY
+
+
+def _build(folder: Path, verilog: str, flags: Sequence[str], trace: bool,
+           progress: Progress) -> None:
+    source = folder / f"{TOP}.v"
+    source.write_text(verilog)
+    generated = folder / "cpp"
+    generated.mkdir()
+    with progress.stage("Verilator run-time library"):
+        names = ["verilated.cpp", "verilated_threads.cpp", *(["verilated_vcd_c.cpp"] * trace)]
+        runtime = cxx.runtime_objects(names)
+    with progress.stage("Verilator"):
+        cxx.verilate(source, top=TOP, prefix=f"V{TOP}", folder=generated,
+                     flags=[*VERILATOR_FLAGS, *(["--trace-vcd"] * trace)])
+    with progress.stage("C++ compiler"):
+        objects = _compile(generated, flags)
+        cxx.link([*objects, *runtime], output=folder / LIBRARY, flags=["-shared"])
+    _remove_all(generated)
+
+
+def _compile(folder: Path, flags: Sequence[str]) -> list[Path]:
+    """Hot code with optimization, code that runs once without: it would be most of the time."""
+    sources = {HARNESS: [*FAST_FLAGS, *flags]}
+    for source in sorted(folder.glob("*.cpp")):
+        once = "__Slow" in source.name or "__Syms" in source.name
+        sources[source] = [*(SLOW_FLAGS if once else FAST_FLAGS), *flags]
+    return cxx.compile_all(sources, folder=folder)
+
+
+def _remove_all(folder: Path) -> None:
+    for path in folder.iterdir():
+        path.unlink()
+    folder.rmdir()
