@@ -1,0 +1,81 @@
+"""Activation memory: the left operands, one word of ``rows`` bytes for each beat of the array."""
+from amaranth import *
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In
+from amaranth.utils import exact_log2
+
+from systolith.hw.config import Config, Region
+from systolith.hw.interfaces import ActivationWritePort, SystemPort
+from systolith.hw.memory import Memory, MemoryRead
+from systolith.hw.one_hot import one_hot, placed
+from systolith.hw.system_answer import SystemAnswer
+
+
+class ActivationMemory(wiring.Component):
+    """Words of ``rows`` bytes; byte ``r`` of a word belongs to row ``r`` of the array.
+
+    One read and one write a cycle. The array reads and the vector unit writes without ever
+    waiting; host and mover get the cycles that are left. Byte ``r`` of word ``w`` has the system
+    address ``w * rows + r``.
+
+    Parameters
+    ----------
+    config : Config
+        Sizes.
+
+    Members
+    -------
+    array : In(MemoryRead(act_depth, ArrayLayout(8, rows)))
+        Reads of the array, latency 1.
+    write : In(ActivationWritePort)
+        Writes of the vector unit, readable from the next cycle on.
+    system : In(SystemPort)
+        Host and mover.
+    """
+
+    def __init__(self, *, config):
+        if not isinstance(config, Config):
+            raise TypeError(f"config must be a Config, not {config!r}")
+        self._config = config
+        super().__init__({
+            "array": In(MemoryRead(config.act_depth, data.ArrayLayout(8, config.rows))),
+            "write": In(ActivationWritePort(config)),
+            "system": In(SystemPort(bus_bytes=config.bus_bytes)),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        config, system = self._config, self.system
+        lanes = config.rows // config.bus_bytes
+        word_lsb = exact_log2(config.word_bytes(Region.ACT))
+        lane = system.address[exact_log2(config.bus_bytes):word_lsb]
+        word = system.address[word_lsb:word_lsb + exact_log2(config.act_depth)]
+
+        m.submodules.memory = memory = Memory(width=8 * config.rows, depth=config.act_depth)
+        m.submodules.answer = answer = SystemAnswer(word_bytes=config.rows,
+                                                    bus_bytes=config.bus_bytes)
+        m.d.comb += [
+            system.ready.eq(Mux(system.write, ~self.write.valid, ~self.array.valid)),
+            answer.accept.eq(system.valid & ~system.write & ~self.array.valid),
+            answer.lane.eq(lane),
+            answer.word.eq(memory.read.data),
+            system.read_data.eq(answer.read_data),
+            memory.read.valid.eq(self.array.valid | answer.accept),
+            memory.read.address.eq(Mux(self.array.valid, self.array.address, word)),
+            self.array.data.eq(memory.read.data),
+        ]
+        with m.If(self.write.valid):
+            m.d.comb += [
+                memory.write.mask.eq(self.write.mask),
+                memory.write.address.eq(self.write.address),
+                memory.write.data.eq(self.write.data.as_value().replicate(
+                    config.rows // config.lanes)),
+            ]
+        with m.Else():
+            mask = Mux(system.valid & system.write, system.mask, 0)
+            m.d.comb += [
+                memory.write.mask.eq(placed(mask, one_hot(m, lane, lanes, name="lane"))),
+                memory.write.address.eq(word),
+                memory.write.data.eq(system.data.replicate(lanes)),
+            ]
+        return m

@@ -1,0 +1,33 @@
+"""The chip: wires its core to the ports."""
+from amaranth import *
+from amaranth.lib import wiring
+from amaranth.lib.wiring import connect, flipped
+
+from systolith.hw.core import Core
+
+
+class Chip(wiring.Component):
+    """One core with the host port and the port to external memory.
+
+    Parameters
+    ----------
+    config : :class:`Config`
+        All sizes.
+
+    Members
+    -------
+    host_request, host_response, ext_request, ext_write, ext_read
+        Those of the core, see :class:`Core`.
+    """
+
+    def __init__(self, *, config):
+        self._core = Core(config=config)
+        super().__init__(self._core.signature)
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.core0 = self._core
+        for name in self.signature.members:
+            ours, theirs = flipped(getattr(self, name)), getattr(self._core, name)
+            connect(m, ours, theirs)
+        return m

@@ -1,0 +1,124 @@
+"""One core: three engines, their memories, and what controls them."""
+from amaranth import *
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from systolith.hw.accumulator import Accumulator
+from systolith.hw.activation_memory import ActivationMemory
+from systolith.hw.bus import Bus
+from systolith.hw.config import Config
+from systolith.hw.control import Control
+from systolith.hw.external import ExternalPort, ExternalRequest
+from systolith.hw.host import HostPort, HostRequest
+from systolith.hw.isa import ENGINES
+from systolith.hw.matrix import MatrixEngine
+from systolith.hw.mover import BEATS_IN_FLIGHT, Mover
+from systolith.hw.vector.unit import VectorUnit
+from systolith.hw.weight_memory import WeightMemory
+
+
+class Core(wiring.Component):
+    """Wires a core; nothing is computed here.
+
+    CONTROL.RESET resets the engines and their control, the bus and the first fault. Memories,
+    counters and the host port go on, and the external port ends what it owes to the memory.
+
+    Parameters
+    ----------
+    config : :class:`Config`
+        All sizes.
+    number : int
+        Number of the core in the host's addresses.
+
+    Members
+    -------
+    host_request : In(stream of HostRequest), host_response : Out(stream of 32 bits)
+        See :class:`HostPort`.
+    ext_request, ext_write : Out(stream), ext_read : In(stream)
+        See :class:`ExternalPort`.
+
+    Raises
+    ------
+    TypeError
+        When ``config`` is no :class:`Config`.
+    """
+
+    def __init__(self, *, config, number=0):
+        if not isinstance(config, Config):
+            raise TypeError(f"config must be a Config, not {config!r}")
+        self._config = config
+        self._number = number
+        beat = stream.Signature(8 * config.bus_bytes)
+        super().__init__({
+            "host_request": In(stream.Signature(HostRequest())),
+            "host_response": Out(stream.Signature(32)),
+            "ext_request": Out(stream.Signature(ExternalRequest())),
+            "ext_write": Out(beat),
+            "ext_read": In(beat),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self._config
+        m.submodules.control = control = Control(config=config)
+        self._reset = ResetInserter(control.reset)
+        mover, matrix, vector = (
+            Mover(config=config), MatrixEngine(config=config), VectorUnit(config=config))
+        for engine, unit in zip(ENGINES, (mover, matrix, vector), strict=True):
+            m.submodules[engine.name.lower()] = self._reset(unit)
+        for engine, port in zip(ENGINES, (mover.port, matrix.engine, vector.engine), strict=True):
+            connect(m, getattr(control, engine.name.lower()), port)
+        m.d.comb += control.moved.eq(mover.moved)
+        bus = self._bus(m, mover)
+        self._memories(m, bus, matrix, vector)
+        self._host(m, bus, control)
+        self._external(m, mover, control)
+        return m
+
+    def _bus(self, m, mover):
+        bus = Bus(bus_bytes=self._config.bus_bytes)
+        m.submodules.bus = self._reset(bus)
+        connect(m, mover.bus, bus.mover)
+        return bus
+
+    def _memories(self, m, bus, matrix, vector):
+        config = self._config
+        m.submodules.activations = activations = ActivationMemory(config=config)
+        m.submodules.weights = weights = WeightMemory(config=config)
+        m.submodules.accumulator = accumulator = Accumulator(config=config)
+        connect(m, matrix.activations, activations.array)
+        connect(m, matrix.weights, weights.array)
+        connect(m, matrix.accumulators, accumulator.array)
+        connect(m, vector.acc, accumulator.read)
+        connect(m, vector.act, activations.write)
+        connect(m, vector.wgt, weights.write)
+        connect(m, bus.act, activations.system)
+        connect(m, bus.wgt, weights.system)
+        connect(m, bus.acc, accumulator.system)
+        connect(m, bus.vec, vector.vec_system)
+        connect(m, bus.const, vector.const_system)
+        connect(m, bus.row, vector.row_system)
+
+    def _host(self, m, bus, control):
+        m.submodules.host = host = HostPort(config=self._config, core=self._number)
+        connect(m, flipped(self.host_request), host.request)
+        connect(m, host.response, flipped(self.host_response))
+        connect(m, host.bus, bus.host)
+        connect(m, host.registers, control.registers)
+        m.d.comb += [
+            control.push.eq(host.push), control.word.eq(host.word), host.full.eq(control.full),
+            control.overrun.eq(host.overrun), control.address_fault.eq(host.fault),
+            host.hold.eq(control.reset),
+        ]
+
+    def _external(self, m, mover, control):
+        m.submodules.external = external = ExternalPort(
+            bus_bytes=self._config.bus_bytes, outstanding=BEATS_IN_FLIGHT)
+        connect(m, mover.access, external.access)
+        m.d.comb += [
+            mover.answer.eq(external.answer), mover.answered.eq(external.answered),
+            mover.written.eq(external.written), external.flush.eq(control.reset),
+        ]
+        connect(m, external.request, flipped(self.ext_request))
+        connect(m, external.write, flipped(self.ext_write))
+        connect(m, flipped(self.ext_read), external.read)

@@ -1,0 +1,159 @@
+"""The host port of a core: decodes addresses and executes reads and writes of 32 bits."""
+from amaranth import *
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from systolith.hw.bus import BusMaster
+from systolith.hw.config import (
+    ADDRESS_BITS,
+    CORE_SHIFT,
+    MEMORIES,
+    OFFSET_BITS,
+    REGION_SHIFT,
+    Region,
+)
+from systolith.hw.isa import ENGINES
+from systolith.hw.registers import REGISTER_BYTES, RegisterPort
+
+
+class HostRequest(data.StructLayout):
+    """One access of the host: ``address`` in bytes, ``data`` for writes."""
+
+    def __init__(self):
+        super().__init__({"write": 1, "address": ADDRESS_BITS, "data": 32})
+
+
+class HostPort(wiring.Component):
+    """Executes the host's requests one after another.
+
+    A write to a register or a queue takes one cycle, one to a memory as long as the memory
+    makes it wait; so one write a cycle is the rule. A read is answered 2 (register) or 4 (memory)
+    cycles after its request when nothing waits.
+
+    Every read is answered. An access that is misaligned, to another core, beyond the end of
+    a memory or of the registers, a write to ACC, a read of QUEUES, or a write beside the queues
+    raises ``fault`` and has no other effect; a read then gives 0.
+
+    Parameters
+    ----------
+    config : :class:`Config`
+        Sizes of the memories.
+    core : int
+        Number of the core in the address.
+
+    Members
+    -------
+    request : In(stream of HostRequest)
+        In order.
+    response : Out(stream of 32 bits)
+        What was read, in order.
+    registers : Out(RegisterPort)
+        The registers.
+    push : Out(3), word : Out(32), full : In(3)
+        Bit e of ``push``: push ``word`` into the queue of engine e, which is not full.
+    overrun : Out(3)
+        Bit e: the host wrote to the queue of engine e, which is full.
+    bus : Out(BusMaster)
+        The memories.
+    hold : In(1)
+        Execute nothing.
+    fault : Out(1)
+        An access was in error.
+
+    Raises
+    ------
+    ValueError
+        When ``core`` is out of range.
+    """
+
+    def __init__(self, *, config, core):
+        if not 0 <= core < 1 << ADDRESS_BITS - CORE_SHIFT:
+            raise ValueError(f"core must be from 0 to {(1 << ADDRESS_BITS - CORE_SHIFT) - 1}, "
+                             f"not {core!r}")
+        self._config = config
+        self._core = core
+        super().__init__({
+            "request": In(stream.Signature(HostRequest())),
+            "response": Out(stream.Signature(32)),
+            "registers": Out(RegisterPort()),
+            "push": Out(len(ENGINES)), "word": Out(32), "full": In(len(ENGINES)),
+            "overrun": Out(len(ENGINES)),
+            "bus": Out(BusMaster(bus_bytes=config.bus_bytes)),
+            "hold": In(1), "fault": Out(1),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        present, active, done = Signal(), Signal(), Signal()
+        access = Signal(HostRequest())
+        region, offset = Signal(Region), Signal(OFFSET_BITS)
+        good = Signal()
+        m.d.comb += [
+            region.eq(access.address[REGION_SHIFT:CORE_SHIFT]), offset.eq(access.address),
+            # A read needs the place for its answer before it starts.
+            active.eq(present & ~self.hold & (access.write | ~self.response.valid)),
+            self.request.ready.eq(~present | done),
+            good.eq(self._good(m, access, region, offset)),
+            self.fault.eq(active & done & ~good),
+        ]
+        with m.If(self.request.ready):
+            m.d.sync += [present.eq(self.request.valid), access.eq(self.request.payload)]
+        with m.If(self.response.ready):
+            m.d.sync += self.response.valid.eq(0)
+        answer = Signal(32)
+        with m.If(active & ~good):
+            m.d.comb += done.eq(1)
+        with m.Elif(region == Region.REGISTERS):
+            m.d.comb += [done.eq(active), answer.eq(self.registers.read_data)]
+        with m.Elif(region == Region.QUEUES):
+            m.d.comb += done.eq(active)
+        with m.Else():
+            self._memory(m, active & good, access, region, offset, done, answer)
+        with m.If(done & ~access.write):
+            m.d.sync += [self.response.valid.eq(1), self.response.payload.eq(answer)]
+        self._registers(m, active & good & (region == Region.REGISTERS), access, offset)
+        self._queues(m, active & good & (region == Region.QUEUES), access, offset)
+        return m
+
+    def _good(self, m, access, region, offset):
+        """Whether the access is allowed."""
+        inside = Signal()
+        limits = {region: self._config.region_bytes(region) for region in MEMORIES}
+        limits |= {Region.REGISTERS: REGISTER_BYTES, Region.QUEUES: 4 * len(ENGINES)}
+        for target, limit in limits.items():
+            with m.If(region == target):
+                m.d.comb += inside.eq(offset < limit)
+        direction = Mux(access.write, region != Region.ACC, region != Region.QUEUES)
+        return (inside & direction & (access.address[CORE_SHIFT:] == self._core)
+                & (access.address[:2] == 0))
+
+    def _registers(self, m, selected, access, offset):
+        m.d.comb += [
+            self.registers.write.eq(selected & access.write),
+            self.registers.address.eq(offset), self.registers.data.eq(access.data),
+        ]
+
+    def _queues(self, m, selected, access, offset):
+        m.d.comb += self.word.eq(access.data)
+        for engine in ENGINES:
+            with m.If(selected & (offset[2:4] == engine)):
+                m.d.comb += [self.push[engine].eq(~self.full[engine]),
+                             self.overrun[engine].eq(self.full[engine])]
+
+    def _memory(self, m, active, access, region, offset, done, answer):
+        lanes = self._config.bus_bytes // 4
+        lane = offset[2:2 + (lanes - 1).bit_length()]
+        waiting = Signal()
+        m.d.comb += [
+            self.bus.valid.eq(active & ~waiting), self.bus.write.eq(access.write),
+            self.bus.region.eq(region),
+            self.bus.address.eq(offset & ~(self._config.bus_bytes - 1)),
+            self.bus.mask.eq(Const(15, 4) << (lane << 2)),
+            self.bus.data.eq(access.data.replicate(lanes)),
+            answer.eq(self.bus.read_data.word_select(lane, 32)),
+        ]
+        with m.If(access.write):
+            m.d.comb += done.eq(self.bus.valid & self.bus.ready)
+        with m.Else():
+            m.d.comb += done.eq(waiting & self.bus.answer)
+            m.d.sync += waiting.eq((waiting | (self.bus.valid & self.bus.ready)) & ~done)

@@ -1,0 +1,109 @@
+"""The address generator of the mover."""
+from amaranth import *
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from systolith.hw.config import MEMORIES, OFFSET_BITS, Region
+from systolith.hw.interfaces import command_layout
+from systolith.hw.isa import Cause, Load, Opcode
+
+#: What can be loaded, and stored.
+LOADED = (Region.ACT, Region.WGT, Region.VEC, Region.CONST)
+STORED = (*LOADED, Region.ACC)
+
+EXTERNAL_BITS = 32
+
+
+def mover_layout():
+    """What the mover sees of a command: the operation code and the fields of a move."""
+    return data.StructLayout({"opcode": 4, **command_layout(Load).members})
+
+
+class MoveWalk(wiring.Component):
+    """Walks through the beats of a move, one a cycle, without a gap between commands.
+
+    Parameters
+    ----------
+    config : :class:`Config`
+        Sizes of the memories.
+
+    Members
+    -------
+    command : In(stream)
+        Taken when the last beat of the one before is.
+    halt : In(1)
+        No beat is offered.
+    busy : Out(1)
+        Beats are left.
+    valid : Out(1), next : In(1)
+        A checked beat is offered, and taken.
+    store, region, offset, external, last : Out
+        The beat: direction, memory of the core, byte offset in it, byte address in external
+        memory, and whether it is the command's last.
+    cause : Out(Cause)
+        Why the command, or its present beat, cannot be executed; the walk stops there.
+    """
+
+    def __init__(self, *, config):
+        self._config = config
+        super().__init__({
+            "command": In(stream.Signature(mover_layout())),
+            "halt": In(1), "busy": Out(1), "valid": Out(1), "next": In(1),
+            "store": Out(1), "region": Out(Region), "offset": Out(OFFSET_BITS),
+            "external": Out(EXTERNAL_BITS), "last": Out(1), "cause": Out(Cause),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        command = Signal(mover_layout())
+        # Addresses have a carry: beyond the end is an error, not the beginning.
+        offset, run_offset = Signal(OFFSET_BITS + 1), Signal(OFFSET_BITS + 1)
+        external, run_external = Signal(EXTERNAL_BITS + 1), Signal(EXTERNAL_BITS + 1)
+        rows, row_bytes, run_end = Signal(16), Signal(16), Signal()
+        m.d.comb += [
+            self.store.eq(command.opcode == Opcode.STORE), self.region.eq(command.region),
+            self.offset.eq(offset), self.external.eq(external),
+            run_end.eq(row_bytes == self._config.bus_bytes),
+            self.last.eq(run_end & (rows == 1)),
+            self.valid.eq(self.busy & ~self.halt & (self.cause == Cause.NONE)),
+            self.command.ready.eq(~self.busy | (self.next & self.last)),
+        ]
+        with m.If(self.next & run_end):
+            new_offset = (run_offset + command.stride)[:len(offset)]
+            new_external = (run_external + command.ext_stride)[:len(external)]
+            m.d.sync += [offset.eq(new_offset), run_offset.eq(new_offset),
+                         external.eq(new_external), run_external.eq(new_external),
+                         rows.eq(rows - 1), row_bytes.eq(command.row_bytes)]
+        with m.Elif(self.next):
+            step = self._config.bus_bytes
+            m.d.sync += [offset.eq(offset + step), external.eq(external + step),
+                         row_bytes.eq(row_bytes - step)]
+        new = self.command.payload
+        with m.If(self.command.ready):
+            m.d.sync += [self.busy.eq(self.command.valid), command.eq(new),
+                         offset.eq(new.base), run_offset.eq(new.base),
+                         external.eq(new.ext_base), run_external.eq(new.ext_base),
+                         rows.eq(new.rows), row_bytes.eq(new.row_bytes)]
+        self._check(m, command, offset, external)
+        return m
+
+    def _check(self, m, command, offset, external):
+        config = self._config
+        aligned = ~Cat(field[:config.bus_bytes.bit_length() - 1] for field in (
+            command.row_bytes, command.base, command.stride, command.ext_base,
+            command.ext_stride)).any()
+        beyond, allowed = Signal(), Signal()
+        for region in MEMORIES:
+            with m.If(command.region == region):
+                m.d.comb += [
+                    beyond.eq(offset >= config.region_bytes(region)),
+                    allowed.eq(int(region in LOADED) | (self.store & int(region in STORED))),
+                ]
+        with m.If(~self.busy):
+            m.d.comb += self.cause.eq(Cause.NONE)
+        with m.Elif((command.rows == 0) | (command.row_bytes == 0)):
+            m.d.comb += self.cause.eq(Cause.ZERO_LOOP)
+        with m.Elif(~(allowed & aligned) | int(not config.ext_bytes)):
+            m.d.comb += self.cause.eq(Cause.ILLEGAL)
+        with m.Elif(beyond | (external >= max(config.ext_bytes, 1))):
+            m.d.comb += self.cause.eq(Cause.ADDRESS)

@@ -1,0 +1,75 @@
+"""A first-in first-out queue in block RAM."""
+from amaranth import *
+from amaranth.lib import stream, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+
+class Queue(wiring.Component):
+    """A queue of ``depth`` elements. One element in and one out a cycle, two cycles of latency.
+
+    Parameters
+    ----------
+    shape : shape-like
+        Shape of an element.
+    depth : int
+        Elements held; a power of two, at least 2.
+
+    Members
+    -------
+    i : In(stream)
+        Ready while fewer than ``depth`` elements are held.
+    o : Out(stream)
+        The oldest element. The payload comes straight from the memory's output register.
+    space : Out(range(depth + 1))
+        Elements that can still be pushed.
+
+    Raises
+    ------
+    ValueError
+        When ``depth`` is not a power of two of at least 2.
+    """
+
+    def __init__(self, *, shape, depth):
+        if not isinstance(depth, int) or depth < 2 or depth & depth - 1:
+            raise ValueError(f"Queue depth must be a power of two of at least 2, not {depth!r}")
+        self._shape = shape
+        self._depth = depth
+        super().__init__({
+            "i": In(stream.Signature(shape)),
+            "o": Out(stream.Signature(shape)),
+            "space": Out(range(depth + 1)),
+        })
+
+    @property
+    def depth(self):
+        """Elements held."""
+        return self._depth
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.words = words = Memory(shape=self._shape, depth=self._depth, init=[])
+        write, read = words.write_port(), words.read_port()
+        # One bit more than an address tells full from empty.
+        width = self._depth.bit_length()
+        produced, consumed, next_consumed = (
+            Signal(width, name=name) for name in ("produced", "consumed", "next_consumed"))
+        level = Signal(width)
+        push, pop = self.i.valid & self.i.ready, self.o.valid & self.o.ready
+        m.d.comb += [
+            level.eq(produced - consumed),
+            self.space.eq(self._depth - level),
+            self.i.ready.eq(level != self._depth),
+            write.addr.eq(produced), write.data.eq(self.i.payload), write.en.eq(push),
+            next_consumed.eq(consumed + pop),
+            read.addr.eq(next_consumed), read.en.eq(1),
+            self.o.payload.eq(read.data),
+        ]
+        # The next element is read ahead, so it is there in the cycle after a pop. An element
+        # pushed in this cycle is not in the memory yet: `produced` does not count it.
+        m.d.sync += [
+            produced.eq(produced + push),
+            consumed.eq(next_consumed),
+            self.o.valid.eq(next_consumed != produced),
+        ]
+        return m

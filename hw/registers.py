@@ -1,0 +1,110 @@
+"""The registers of a core, as the ISA lays them out."""
+from amaranth import *
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from systolith.hw.faults import Fault
+from systolith.hw.isa import ENGINES, STATUS_FIELDS, VERSION, Control, Counter, Register, counter_offset
+
+#: Bytes of the region of the registers. Offsets without a register read 0, writes do nothing.
+REGISTER_BYTES = 0x100
+
+#: Bits of one queue's free words in QUEUE_SPACE.
+SPACE_BITS = 10
+
+
+class RegisterPort(wiring.Signature):
+    """Access to the registers: a write a cycle, or ``read_data`` of ``address`` in the same cycle."""
+
+    def __init__(self):
+        super().__init__({"write": Out(1), "address": Out(range(REGISTER_BYTES)), "data": Out(32),
+                          "read_data": In(32)})
+
+
+class Registers(wiring.Component):
+    """Reads show the inputs, combinationally; writes act in the next cycle.
+
+    Parameters
+    ----------
+    config : :class:`Config`
+        For the identity and the semaphores.
+
+    Members
+    -------
+    port : In(RegisterPort)
+        The host.
+    run : Out(1)
+        CONTROL.RUN, level.
+    reset, clear : Out(1)
+        CONTROL.RESET and CLEAR_COUNTERS, one cycle.
+    signal : Out(16)
+        Semaphores that the host signals, one cycle.
+    idle : In(1), waiting, active : In(3), stopped : In(1), fault : In(Fault)
+        For STATUS.
+    space : In(ArrayLayout(10, 3))
+        Free words of each queue.
+    semaphores : In(ArrayLayout(semaphore_width, semaphores))
+        Values; semaphore i is the byte ``Register.SEMAPHORES + i``.
+    cycles, move_bytes : In(32), counters : In(ArrayLayout(ArrayLayout(32, 5), 3))
+        Counters; those of the engines are indexed by engine and :class:`Counter`.
+    """
+
+    def __init__(self, *, config):
+        self._config = config
+        engines = len(ENGINES)
+        super().__init__({
+            "port": In(RegisterPort()),
+            "run": Out(1), "reset": Out(1), "clear": Out(1), "signal": Out(16),
+            "idle": In(1), "waiting": In(engines), "active": In(engines),
+            "stopped": In(1), "fault": In(Fault()),
+            "space": In(data.ArrayLayout(SPACE_BITS, engines)),
+            "semaphores": In(data.ArrayLayout(config.semaphore_width, config.semaphores)),
+            "cycles": In(32), "move_bytes": In(32),
+            "counters": In(data.ArrayLayout(data.ArrayLayout(32, len(Counter)), engines)),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        with m.Switch(self.port.address[2:]):
+            for offset, value in self._words(m).items():
+                with m.Case(offset // 4):
+                    m.d.comb += self.port.read_data.eq(value)
+        m.d.sync += [self.reset.eq(0), self.clear.eq(0), self.signal.eq(0)]
+        with m.If(self.port.write):
+            with m.Switch(self.port.address[2:]):
+                with m.Case(Register.CONTROL // 4):
+                    bits = {name: self.port.data[flag.bit_length() - 1] for name, flag in
+                            (("run", Control.RUN), ("reset", Control.RESET),
+                             ("clear", Control.CLEAR_COUNTERS))}
+                    m.d.sync += [getattr(self, name).eq(bit) for name, bit in bits.items()]
+                with m.Case(Register.SIGNAL // 4):
+                    m.d.sync += self.signal.eq(self.port.data)
+        return m
+
+    def _words(self, m):
+        """Value of the register at each offset that reads anything but 0."""
+        words = {
+            Register.ID: Const(self._config.identity, 32), Register.VERSION: Const(VERSION, 32),
+            Register.CONTROL: self.run, Register.STATUS: self._status(m),
+            Register.QUEUE_SPACE: self.space.as_value(),
+            Register.CYCLES: self.cycles, Register.MOVE_BYTES: self.move_bytes,
+        }
+        for engine in ENGINES:
+            for counter in Counter:
+                words[counter_offset(engine, counter)] = self.counters[engine][counter]
+        count = self._config.semaphores
+        bytes_ = [(self.semaphores[i] | Const(0, 8)) for i in range(count)]
+        for first in range(0, count, 4):
+            words[Register.SEMAPHORES + first] = Cat(bytes_[first:first + 4])
+        return words
+
+    def _status(self, m):
+        sources = {
+            "idle": self.idle, "error": self.stopped, "engine": self.fault.engine,
+            "cause": self.fault.cause, "waiting": self.waiting, "active": self.active,
+            "index": self.fault.index,
+        }
+        status = Signal(32)
+        for name, lsb, width, _ in STATUS_FIELDS:
+            m.d.comb += status[lsb:lsb + width].eq(sources[name])
+        return status

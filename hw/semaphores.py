@@ -1,0 +1,104 @@
+"""The counting semaphores of a core: the only order between its engines."""
+from amaranth import *
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from systolith.hw.isa import ENGINES, Engine
+
+#: Who is served first when several engines want to start in one cycle.
+PRIORITY = (Engine.MATRIX, Engine.VECTOR, Engine.MOVE)
+
+#: Bits of a mask of semaphores in commands and registers.
+MASK_BITS = 16
+
+
+class Semaphores(wiring.Component):
+    """Counts signals and grants starts. A signal counts in the cycle after it was given.
+
+    At most one engine is granted a cycle, so two engines never take the last count of a
+    semaphore both, and no count goes below zero. Grants are combinational.
+
+    Parameters
+    ----------
+    count : int
+        Number of semaphores, 1 to 16.
+    width : int
+        Bits of each.
+
+    Members
+    -------
+    request : In(3)
+        Bit e: engine e has a command that only its semaphores hold back.
+    wait : In(ArrayLayout(16, 3))
+        Its semaphores: all must be positive. Those beyond ``count`` never are.
+    grant : Out(3)
+        Bit e: the command of engine e starts; its semaphores are decremented.
+    signal : In(ArrayLayout(16, 4))
+        Semaphores that engine e (or, at 3, the host) increments. Those beyond ``count`` are ignored.
+    values : Out(ArrayLayout(width, count))
+        The counts.
+    overflow : Out(4)
+        Bit e: engine e (3: the host) signalled a semaphore that exceeded its range this cycle.
+        The count is then wrong until reset.
+
+    Raises
+    ------
+    ValueError
+        When ``count`` or ``width`` is out of range.
+    """
+
+    def __init__(self, *, count, width):
+        if not 1 <= count <= MASK_BITS:
+            raise ValueError(f"Number of semaphores must be from 1 to {MASK_BITS}, not {count!r}")
+        if not isinstance(width, int) or width < 1:
+            raise ValueError(f"Semaphore width must be a positive integer, not {width!r}")
+        self._count = count
+        self._width = width
+        super().__init__({
+            "request": In(len(ENGINES)),
+            "wait": In(data.ArrayLayout(MASK_BITS, len(ENGINES))),
+            "grant": Out(len(ENGINES)),
+            "signal": In(data.ArrayLayout(MASK_BITS, len(Engine))),
+            "values": Out(data.ArrayLayout(width, count)),
+            "overflow": Out(len(Engine)),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        positive = Signal(self._count)
+        taken = Signal(self._count)
+        exceeded = Signal(self._count)
+        self._grant(m, positive, taken)
+        for index in range(self._count):
+            self._update(m, index, positive, taken, exceeded)
+        for engine in Engine:
+            m.d.comb += self.overflow[engine].eq((self.signal[engine] & exceeded).any())
+        return m
+
+    def _grant(self, m, positive, taken):
+        free = Const(1)
+        for engine in PRIORITY:
+            wait = self.wait[engine]
+            missing = Signal(MASK_BITS, name=f"missing_{engine.name.lower()}")
+            possible = Signal(name=f"possible_{engine.name.lower()}")
+            m.d.comb += [
+                # Zero extension: `missing` also names semaphores that do not exist.
+                missing.eq(wait & ~Cat(positive, Const(0, MASK_BITS - self._count))),
+                possible.eq(self.request[engine] & (missing == 0)),
+                self.grant[engine].eq(possible & free),
+            ]
+            with m.If(self.grant[engine]):
+                m.d.comb += taken.eq(wait)
+            free = free & ~possible
+
+    def _update(self, m, index, positive, taken, exceeded):
+        value = self.values[index]
+        total = Signal(self._width + 2, name=f"total{index}")
+        signals = sum(self.signal[engine][index] for engine in Engine)
+        m.d.comb += [
+            positive[index].eq(value != 0),
+            # Only a positive semaphore is taken, so the difference is not negative.
+            total.eq(value - taken[index] + signals),
+            exceeded[index].eq(total >> self._width != 0),
+        ]
+        m.d.sync += value.eq(total)

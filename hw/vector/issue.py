@@ -1,0 +1,226 @@
+"""The issue stage: holds a command, walks its beats, checks and starts each."""
+from amaranth import *
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
+
+from systolith.hw import isa
+from systolith.hw.interfaces import EnginePort
+from systolith.hw.vector.address import ADDRESS_BITS, AddressGenerator
+from systolith.hw.vector.scale_word import SCALE_WORD
+from systolith.hw.vector.work import COMMAND_LAYOUT, Work, fold_bits, place_bits, work_layout
+
+
+def beat_layout(config):
+    """What travels down the pipeline with each beat.
+
+    ``place``: part of the source's word; ``word``: the command's scale word; ``entry``: number of
+    the beat, modulo 64; ``first``, ``last``: of its row; ``final``: of its command; ``bank``: bank
+    or byte lane of a weight sink; addresses of sink and reduction.
+    """
+    places = place_bits(config)
+    return data.StructLayout({
+        "source": 1, "place": places, "addend": 2, "scale": 2, "row_scale": 1, "word": SCALE_WORD,
+        "function": 2, "table": 1, "load": 1, "entry": 6, "combine": 3, "reduce": 2, "scalar": 1,
+        "narrow": 1, "output": 2, "sink": 3, "first": 1, "last": 1, "final": 1,
+        "sink_address": 16, "sink_place": places, "bank": fold_bits(config), "row_address": 16})
+
+
+class Reads(wiring.Signature):
+    """Reads of the vector unit's own memories for a beat, at word addresses."""
+
+    def __init__(self):
+        super().__init__({name: Out(wiring.Signature({"valid": Out(1), "address": Out(16)}))
+                          for name in ("vec", "const", "row")})
+
+
+class Issue(wiring.Component):
+    """Starts one beat a cycle, as long as the accumulators answer.
+
+    The next command is taken in the cycle in which the last beat of the former starts. All
+    addresses of a beat are checked before it starts; a fault keeps it and all that follows from
+    starting until reset, with ``engine.error`` high.
+
+    Parameters
+    ----------
+    config : Config
+        Sizes.
+
+    Members
+    -------
+    engine : In(EnginePort)
+        Commands; ``retire`` is given by ``retire``.
+    retire : In(1)
+        A command has been finished.
+    acc_valid, acc_address, acc_ready
+        Request to the accumulators: a beat of source ACC starts when it is accepted.
+    reads : Out(Reads)
+        Reads of the beat.
+    start : Out(1)
+        A beat starts.
+    beat : Out(beat_layout(config))
+        The beat.
+    number, valid, causal, horizon : Out
+        The beat's number in its row, and what decides which elements are valid.
+    """
+
+    def __init__(self, *, config):
+        self._config = config
+        super().__init__({
+            "engine": In(EnginePort(COMMAND_LAYOUT)), "retire": In(1),
+            "acc_valid": Out(1), "acc_ready": In(1), "acc_address": Out(range(config.acc_depth)),
+            "reads": Out(Reads()), "start": Out(1), "beat": Out(beat_layout(config)),
+            "number": Out(16), "valid": Out(16), "causal": Out(1), "horizon": Out(17),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        self._work = Signal(work_layout(self._config), reset_less=True)
+        self._take, self._row_end, self._final = Signal(), Signal(), Signal()
+        next_work = self._intake(m)
+        with m.If(self._take):
+            m.d.sync += self._work.eq(next_work)
+        self._loops(m, next_work)
+        self._addresses(m, next_work)
+        self._control(m)
+        self._request(m)
+        self._describe(m)
+        return m
+
+    def _intake(self, m):
+        m.submodules.work = work = Work(config=self._config)
+        m.d.comb += [work.command.eq(self.engine.command.payload),
+                     self._take.eq(self.engine.command.valid & self.engine.command.ready)]
+        next_work = Signal(work_layout(self._config))
+        for part in (work.fields, work.uses, work.checks):
+            for name, _ in part.shape():
+                m.d.comb += next_work[name].eq(part[name])
+        return next_work
+
+    def _loops(self, m, next_work):
+        """Counters of beats and rows, the causal horizon, the bank of a folded row."""
+        work = self._work
+        self._number, self._rows_left = (Signal(16, name=name, reset_less=True)
+                                         for name in ("number", "rows_left"))
+        self._horizon = horizon = Signal(17, reset_less=True)
+        self._bank = bank = Signal(fold_bits(self._config), reset_less=True)
+        m.d.comb += [self._row_end.eq(self._number + 1 == work.beats),
+                     self._final.eq(self._row_end & (self._rows_left == 1))]
+        with m.If(self._take):
+            m.d.sync += [self._number.eq(0), self._rows_left.eq(next_work.rows),
+                         horizon.eq(next_work.position + 1),
+                         bank.eq(next_work.position & next_work.fold_last)]
+        with m.Elif(self.start & self._row_end):
+            m.d.sync += [self._number.eq(0), self._rows_left.eq(self._rows_left - 1),
+                         horizon.eq(horizon + 1), bank.eq((bank + 1) & work.fold_last)]
+        with m.Elif(self.start):
+            m.d.sync += self._number.eq(self._number + 1)
+
+    def _addresses(self, m, next_work):
+        work = self._work
+        fold = (work.sink == isa.Sink.WGT_ROWS) | (work.sink == isa.Sink.WGT_LANES)
+        stays = fold & (self._bank != work.fold_last)
+        places = place_bits(self._config)
+        self._source = self._generator(m, "source", next_work.source_base, work.source_row_stride,
+                                       work.source_tile_stride, places, work.source_last)
+        self._sink = self._generator(m, "sink", next_work.sink_base,
+                                     Mux(stays, 0, work.sink_row_stride), work.sink_tile_stride,
+                                     places, work.sink_last)
+        self._stream = self._generator(m, "stream", next_work.stream_base, work.stream_row_stride, 1)
+        self._const = self._generator(m, "const", next_work.const_base, 0, 1)
+        self._row_read = self._counter(m, "row_read", next_work.row_read)
+        self._row_write = self._counter(m, "row_write", next_work.row_write)
+
+    def _generator(self, m, name, base, row_step, tile_step, places=1, last_place=0):
+        m.submodules[name] = generator = AddressGenerator(place_bits=places)
+        m.d.comb += [
+            generator.load.eq(self._take), generator.base.eq(base),
+            generator.advance.eq(self.start), generator.row_end.eq(self._row_end),
+            generator.row_step.eq(row_step), generator.tile_step.eq(tile_step),
+            generator.last_place.eq(last_place),
+        ]
+        return generator
+
+    def _counter(self, m, name, base):
+        """An address that goes on by one with each row."""
+        address = Signal(ADDRESS_BITS, name=f"{name}_address", reset_less=True)
+        with m.If(self._take):
+            m.d.sync += address.eq(base)
+        with m.Elif(self.start & self._row_end):
+            m.d.sync += address.eq(address + 1)
+        return address
+
+    def _outside(self, m):
+        """Whether an address that the beat uses is past the end of its memory."""
+        config, work = self._config, self._work
+
+        def past(address, depth):
+            return address[exact_log2(depth):].any()
+
+        sink = self._sink.address
+        sink_past = Signal()
+        with m.Switch(work.sink):
+            for kind, depth in ((isa.Sink.ACT, config.act_depth), (isa.Sink.VEC, config.vec_depth),
+                                (isa.Sink.WGT_ROWS, config.wgt_depth),
+                                (isa.Sink.WGT_LANES, config.wgt_depth)):
+                with m.Case(kind):
+                    m.d.comb += sink_past.eq(past(sink, depth))
+        source = self._source.address
+        return Cat(
+            sink_past,
+            Mux(work.source == isa.Source.VEC, past(source, config.vec_depth),
+                past(source, config.acc_depth)),
+            work.uses_stream & past(self._stream.address, config.vec_depth),
+            work.uses_column & past(self._const.address, config.const_depth),
+            work.uses_row & past(self._row_read, config.row_depth),
+            (work.reduce != isa.Reduce.NONE) & past(self._row_write, config.row_depth),
+        ).any()
+
+    def _control(self, m):
+        engine, work = self.engine, self._work
+        active, faulty, allowed = Signal(), Signal(), Signal()
+        from_acc = work.source == isa.Source.ACC
+        m.d.comb += [
+            faulty.eq(work.fault | self._outside(m)),
+            allowed.eq(active & ~engine.halt & ~faulty),
+            self.acc_valid.eq(allowed & from_acc),
+            self.start.eq(allowed & (~from_acc | self.acc_ready)),
+            engine.command.ready.eq(~engine.halt & (~active | (self.start & self._final))),
+            engine.active.eq(active), engine.stall.eq(active & ~self.start),
+            engine.error.eq(active & ~engine.halt & faulty),
+            engine.cause.eq(Mux(work.fault, work.cause, isa.Cause.ADDRESS)),
+            engine.retire.eq(self.retire),
+        ]
+        with m.If(self._take):
+            m.d.sync += active.eq(1)
+        with m.Elif(self.start & self._final):
+            m.d.sync += active.eq(0)
+
+    def _request(self, m):
+        work = self._work
+        from_vec = work.source == isa.Source.VEC
+        m.d.comb += [
+            self.acc_address.eq(self._source.address),
+            self.reads.vec.valid.eq(self.start & (from_vec | work.uses_stream)),
+            self.reads.vec.address.eq(Mux(from_vec, self._source.address, self._stream.address)),
+            self.reads.const.valid.eq(self.start & work.uses_column),
+            self.reads.const.address.eq(self._const.address),
+            self.reads.row.valid.eq(self.start & work.uses_row),
+            self.reads.row.address.eq(self._row_read),
+        ]
+
+    def _describe(self, m):
+        work, beat = self._work, self.beat
+        for name in ("source", "addend", "scale", "row_scale", "function", "table", "load",
+                     "combine", "reduce", "scalar", "narrow", "output", "sink"):
+            m.d.comb += beat[name].eq(work[name])
+        m.d.comb += [
+            beat.word.multiplier.eq(work.multiplier), beat.word.shift.eq(work.shift),
+            beat.place.eq(self._source.place), beat.entry.eq(self._number),
+            beat.first.eq(self._number == 0), beat.last.eq(self._row_end),
+            beat.final.eq(self._final), beat.sink_address.eq(self._sink.address),
+            beat.sink_place.eq(self._sink.place), beat.bank.eq(self._bank),
+            beat.row_address.eq(self._row_write),
+            self.number.eq(self._number), self.valid.eq(work.valid),
+            self.causal.eq(work.causal), self.horizon.eq(self._horizon),
+        ]

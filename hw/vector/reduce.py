@@ -1,0 +1,93 @@
+"""Reduction over the elements of a row."""
+from amaranth import *
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
+
+from systolith.hw import isa
+from systolith.hw.vector.delay import delayed, register
+from systolith.hw.vector.rounding import saturate
+from systolith.hw.vector.saturate import lane_mask
+
+
+def reduce_latency(lanes):
+    """Cycles from a row's last beat to its reduction: preparation, tree, accumulation."""
+    return 1 + exact_log2(lanes) + 1
+
+
+def _merge(a, b, add):
+    """``a + b`` or ``max(a, b)`` of signed 32-bit numbers through one adder."""
+    total = a + Mux(add, b, ~b).as_signed() + ~add
+    return Mux(add, total[:32], Mux(total[32], b, a)).as_signed()
+
+
+class Reduce(wiring.Component):
+    """Maximum, sum or largest magnitude of a row: ``numerics.reduce_max``, ``_sum``, ``_absmax``.
+
+    A tree over the lanes, one level a cycle, then an accumulator over the beats of a row. Latency
+    :func:`reduce_latency`, one beat a cycle; rows may have one beat and follow without a gap.
+
+    Parameters
+    ----------
+    lanes : int
+        Elements of a beat, a power of two.
+
+    Members
+    -------
+    x : In(lanes of signed 32)
+        Elements.
+    count : In(range(lanes + 1))
+        How many lanes, from lane 0 on, are valid.
+    mode : In(isa.Reduce)
+        What to compute; with ``NONE`` the result is undefined.
+    valid : In(1)
+        There is a beat.
+    first : In(1)
+        It is the row's first.
+    y : Out(signed 32)
+        Reduction of the row up to this beat.
+    """
+
+    def __init__(self, *, lanes):
+        super().__init__({
+            "x": In(data.ArrayLayout(signed(32), lanes)), "count": In(range(lanes + 1)),
+            "mode": In(2), "valid": In(1), "first": In(1), "y": Out(signed(32)),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        lanes = self.x.shape().length
+        mask = Signal(lanes)
+        m.d.comb += mask.eq(lane_mask(self.count, lanes))
+        level = [register(m, self._prepare(m, x, mask[lane], lane), f"prepared_{lane}")
+                 for lane, x in enumerate(self.x)]
+        add = register(m, self.mode == isa.Reduce.SUM, "add_0")
+        for depth in range(exact_log2(lanes)):
+            level = [register(m, _merge(a, b, add), f"level_{depth}_{place}")
+                     for place, (a, b) in enumerate(zip(level[::2], level[1::2], strict=True))]
+            add = register(m, add, f"add_{depth + 1}")
+        self._accumulate(m, level[0], add, 1 + exact_log2(lanes))
+        return m
+
+    def _prepare(self, m, x, valid, lane):
+        """What an element counts in the reduction; the neutral element when it is not valid."""
+        result = Signal(signed(32), name=f"counted_{lane}")
+        with m.Switch(self.mode):
+            with m.Case(isa.Reduce.MAX):
+                # The least number is the sign bit alone.
+                m.d.comb += result.eq(Cat(Mux(valid, x[:31], 0), x[31] | ~valid))
+            with m.Case(isa.Reduce.SUM):
+                m.d.comb += result.eq(Mux(valid, saturate(x, 16), 0))
+            with m.Default():
+                # Minus the least number does not exist: 33 bits, then saturated.
+                magnitude = Mux(x[31], ~x, x).as_signed() + x[31]
+                m.d.comb += result.eq(Mux(valid, saturate(magnitude, 32), 0))
+        return result
+
+    def _accumulate(self, m, beat, add, latency):
+        valid = delayed(m, self.valid, latency, "valid")
+        first = delayed(m, self.first, latency, "first")
+        total = Signal(signed(32), reset_less=True)
+        with m.If(valid):
+            m.d.sync += total.eq(Mux(first, beat, _merge(total, beat, add)))
+        m.d.comb += self.y.eq(total)

@@ -1,0 +1,129 @@
+"""Weight memory: a bank along each row of the array, read as a wave that moves down the rows."""
+from amaranth import *
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
+
+from systolith.hw.config import Config
+from systolith.hw.interfaces import SystemPort, WeightWritePort
+from systolith.hw.memory import Memory
+from systolith.hw.one_hot import one_hot, placed
+from systolith.hw.system_answer import SystemAnswer
+
+
+class WeightRead(wiring.Signature):
+    """Reads a tile of weights as a wave, seen from the array.
+
+    Where ``load``, bank ``r`` reads ``address`` ``r`` cycles later, and ``data[r]`` has its
+    ``cols`` bytes one cycle after that, for this one cycle.
+    """
+
+    def __init__(self, config):
+        row = data.ArrayLayout(8, config.cols)
+        super().__init__({"load": Out(1), "address": Out(range(config.wgt_depth)),
+                          "data": In(row).array(config.rows)})
+
+
+class WeightMemory(wiring.Component):
+    """``rows`` banks, words of ``cols`` bytes. A tile, ``rows x cols`` weights, is one address.
+
+    Every cycle may start the read of another tile. The array reads and the vector unit writes
+    without ever waiting; host and mover write when the vector unit does not, and read a bank
+    when the wave does not. Lane ``c`` of bank ``r`` of word ``w`` has the system address
+    ``(w * rows + r) * cols + c``.
+
+    Parameters
+    ----------
+    config : Config
+        Sizes.
+
+    Members
+    -------
+    array : In(WeightRead)
+        Reads of the array: latency 1 in bank 0, ``1 + r`` in bank ``r``.
+    write : In(WeightWritePort)
+        Writes of the vector unit, readable from the next cycle on.
+    system : In(SystemPort)
+        Host and mover.
+    """
+
+    def __init__(self, *, config):
+        if not isinstance(config, Config):
+            raise TypeError(f"config must be a Config, not {config!r}")
+        self._config = config
+        super().__init__({
+            "array": In(WeightRead(config)),
+            "write": In(WeightWritePort(config)),
+            "system": In(SystemPort(bus_bytes=config.bus_bytes)),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self._config
+        bus, tile = exact_log2(config.bus_bytes), exact_log2(config.rows * config.cols)
+        address = self.system.address
+        lane = one_hot(m, address[bus:exact_log2(config.cols)], config.cols // config.bus_bytes,
+                       name="lane")
+        bank = one_hot(m, address[exact_log2(config.cols):tile], config.rows, name="bank")
+        word = address[tile:tile + exact_log2(config.wgt_depth)]
+        m.submodules.answer = answer = SystemAnswer(word_bytes=config.rows * config.cols,
+                                                    bus_bytes=config.bus_bytes)
+        banks = []
+        for row in range(config.rows):
+            memory = Memory(width=8 * config.cols, depth=config.wgt_depth)
+            m.submodules[f"bank_{row}"] = memory
+            banks.append(memory)
+            m.d.comb += self.array.data[row].eq(memory.read.data)
+        loads, addresses = self._wave(m)
+        self._read(m, banks, bank, word, loads, addresses, answer)
+        m.d.comb += [answer.lane.eq(address[bus:tile]),
+                     answer.word.eq(Cat(memory.read.data for memory in banks)),
+                     self.system.read_data.eq(answer.read_data)]
+        for row, memory in enumerate(banks):
+            self._write(m, memory, row, bank[row], word, lane)
+        return m
+
+    def _wave(self, m):
+        """Load bit and address at every bank, each one cycle after the bank above."""
+        loads, addresses = [self.array.load], [self.array.address]
+        for row in range(1, self._config.rows):
+            load = Signal(name=f"load_{row}")
+            address = Signal.like(self.array.address, name=f"address_{row}", reset_less=True)
+            m.d.sync += [load.eq(loads[-1]), address.eq(addresses[-1])]
+            loads.append(load)
+            addresses.append(address)
+        return loads, addresses
+
+    def _read(self, m, banks, bank, word, loads, addresses, answer):
+        """The wave has each bank first, the system port after it."""
+        system = self.system
+        free = Signal()
+        m.d.comb += [
+            free.eq(~(bank & Cat(loads)).any()),
+            answer.accept.eq(system.valid & ~system.write & free),
+            system.ready.eq(Mux(system.write, ~self.write.valid, free)),
+        ]
+        for row, memory in enumerate(banks):
+            m.d.comb += [
+                memory.read.valid.eq(loads[row] | (answer.accept & bank[row])),
+                memory.read.address.eq(Mux(loads[row], addresses[row], word)),
+            ]
+
+    def _write(self, m, memory, row, selected, word, lane):
+        """The vector unit writes a bank first, the system port after it."""
+        config, write, system = self._config, self.write, self.system
+        with m.If(write.valid):
+            m.d.comb += [
+                memory.write.mask.eq(Mux(write.bank_mask[row], write.lane_mask, 0)),
+                memory.write.address.eq(write.address),
+                memory.write.data.eq(Mux(
+                    write.transposed, write.data[row % config.lanes].replicate(config.cols),
+                    write.data.as_value().replicate(config.cols // config.lanes))),
+            ]
+        with m.Else():
+            mask = Mux(system.valid & system.write & selected, system.mask, 0)
+            m.d.comb += [
+                memory.write.mask.eq(placed(mask, lane)),
+                memory.write.address.eq(word),
+                memory.write.data.eq(system.data.replicate(len(lane))),
+            ]

@@ -1,0 +1,49 @@
+# amaranth: UnusedElaboratable=no
+"""Answers on time, and zero at other times."""
+import random
+import re
+from collections import deque
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge
+
+from systolith.hw.config import SYSTEM_READ_LATENCY
+from systolith.hw.system_answer import SystemAnswer
+from tests.bench import parameters, reset, simulate
+
+
+@cocotb.test(timeout_time=50, timeout_unit="us")
+async def answers_two_cycles_later(dut):
+    word_bytes, bus_bytes = parameters()["word_bytes"], parameters()["bus_bytes"]
+    chosen = random.Random(cocotb.RANDOM_SEED)
+    dut.accept.value = dut.lane.value = dut.word.value = 0
+    await reset(dut)
+    lane, due = None, deque([0] * SYSTEM_READ_LATENCY)
+    for _ in range(500):
+        word = chosen.getrandbits(8 * word_bytes)
+        answer = 0 if lane is None else word >> 8 * bus_bytes * lane & (1 << 8 * bus_bytes) - 1
+        lane = chosen.randrange(word_bytes // bus_bytes) if chosen.random() < 0.6 else None
+        dut.accept.value, dut.lane.value, dut.word.value = lane is not None, lane or 0, word
+        await RisingEdge(dut.clk)
+        # The answer to the read accepted one cycle ago comes in the next cycle.
+        due[-1] = answer
+        assert int(dut.read_data.value) == due.popleft()
+        due.append(0)
+
+
+@pytest.mark.parametrize(("word_bytes", "bus_bytes"), [(4, 4), (16, 4), (8, 4)])
+def test_system_answer(word_bytes, bus_bytes):
+    sizes = {"word_bytes": word_bytes, "bus_bytes": bus_bytes}
+    simulate(SystemAnswer(**sizes), f"system_answer_{word_bytes}_{bus_bytes}", __name__,
+             parameters=sizes)
+
+
+@pytest.mark.parametrize(("word_bytes", "bus_bytes", "message"), [
+    (12, 4, "word_bytes must be a power of two, not 12"),
+    (16, 0, "bus_bytes must be a power of two, not 0"),
+    (4, 8, "bus_bytes must be at most word_bytes (4), not 8"),
+])
+def test_rejects(word_bytes, bus_bytes, message):
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        SystemAnswer(word_bytes=word_bytes, bus_bytes=bus_bytes)

@@ -1,0 +1,1 @@
+"""Tests of the vector unit, block by block and whole."""
