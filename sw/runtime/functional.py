@@ -1,5 +1,6 @@
 """The functional device: executes command streams in NumPy, bit for bit as the hardware does."""
 from collections.abc import Mapping, Sequence
+from typing import NoReturn
 
 import numpy as np
 
@@ -106,7 +107,7 @@ class FunctionalDevice(Device):
         if semaphores and max(self._semaphores[semaphores]) >= full:
             self._stop(engine, Cause.SEMAPHORE_OVERFLOW, f"a semaphore holds at most {full - 1}")
 
-    def _stop(self, engine: Engine, cause: Cause, detail: str):
+    def _stop(self, engine: Engine, cause: Cause, detail: str) -> NoReturn:
         self._failure = DeviceError(engine, cause, self._done[engine], detail)
         raise self._failure
 
