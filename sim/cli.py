@@ -74,7 +74,7 @@ def run(
     config: ConfigName = "sim16",
     device: DeviceOption = DeviceName.rtl,
     max_cycles: Annotated[int, typer.Option(
-        "--max-cycles", min=1, help="Give up after so many cycles.")] = DEFAULT_MAX_CYCLES,
+        "--max-cycles", min=1, help="Give up after so many cycles (rtl).")] = DEFAULT_MAX_CYCLES,
     stall: Annotated[int, typer.Option(
         "--stall", metavar="PERCENT", min=0, max=95,
         help="Share of cycles in which host and external memory hold back at random.")] = 0,

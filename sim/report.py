@@ -79,4 +79,4 @@ def _layer_row(each: LayerRun) -> tuple[str, ...]:
 def _error(run: Run) -> str:
     mean, largest = run.mean_abs_error, run.max_abs_error
     return (f"mean {mean:.5f}, largest {largest:.5f}: {percent(mean / run.output_rms)} and "
-            f"{percent(largest / run.output_rms)} of the output's RMS")
+            f"{percent(largest / run.output_rms)} of output RMS")

@@ -50,6 +50,11 @@ class RtlDevice(Device):
     progress : Progress, optional
         Where the stages of the build are shown; without, they are not shown.
 
+    Attributes
+    ----------
+    harness : Harness
+        The simulated chip, for accesses that the driver does not make.
+
     Raises
     ------
     ToolchainError
@@ -64,9 +69,9 @@ class RtlDevice(Device):
         self.config = config
         library = build_simulator(chip_verilog(config, progress=progress),
                                   bus_bytes=config.bus_bytes, trace=trace, progress=progress)
-        self._harness = Harness(library, ext_bytes=config.ext_bytes, latency=latency,
+        self.harness = Harness(library, ext_bytes=config.ext_bytes, latency=latency,
                                 stall_percent=stall_percent, seed=seed)
-        self._harness.reset()
+        self.harness.reset()
         self._forget()
 
     def __enter__(self) -> "RtlDevice":
@@ -77,11 +82,11 @@ class RtlDevice(Device):
 
     def close(self) -> None:
         """Free the simulated chip."""
-        self._harness.close()
+        self.harness.close()
 
     def trace(self, path: Path) -> None:
         """Write a VCD from here on until :meth:`close`; needs ``trace=True``."""
-        self._harness.trace_open(path)
+        self.harness.trace_open(path)
 
     def _forget(self) -> None:
         """The queues are empty and nothing is counted."""
@@ -92,11 +97,11 @@ class RtlDevice(Device):
 
     def read_register(self, offset: int) -> int:
         """One register of the core, at a byte offset."""
-        return self._harness.host_read(self.config.host_address(Region.REGISTERS, offset))
+        return self.harness.host_read(self.config.host_address(Region.REGISTERS, offset))
 
     def write_register(self, offset: int, value: int) -> None:
         """Write a register of the core."""
-        self._harness.host_write(self.config.host_address(Region.REGISTERS, offset), value)
+        self.harness.host_write(self.config.host_address(Region.REGISTERS, offset), value)
 
     def semaphores(self) -> list[int]:
         """Values of all semaphores."""
@@ -109,18 +114,18 @@ class RtlDevice(Device):
     def write(self, memory: Memory, offset: int, data: bytes) -> None:
         self.check_range(memory, offset, len(data))
         if isinstance(memory, Region):
-            self._harness.host_write(self.config.host_address(memory, offset),
+            self.harness.host_write(self.config.host_address(memory, offset),
                                      np.frombuffer(data, "<u4"), limit=_limit(len(data)))
         else:
-            self._harness.write_ext(offset, data)
+            self.harness.write_ext(offset, data)
 
     def read(self, memory: Memory, offset: int, size: int) -> bytes:
         self.check_range(memory, offset, size)
         if not isinstance(memory, Region):
-            return self._harness.read_ext(offset, size).tobytes()
+            return self.harness.read_ext(offset, size).tobytes()
         if size == 0:
             return b""
-        words = self._harness.host_read(self.config.host_address(memory, offset), size // 4,
+        words = self.harness.host_read(self.config.host_address(memory, offset), size // 4,
                                         limit=_limit(size))
         return words.astype("<u4").tobytes()
 
@@ -134,7 +139,7 @@ class RtlDevice(Device):
         # Words are pushed before the start; those of an earlier run must not start with them.
         self.write_register(Register.CONTROL, 0)
         before, queues = dict(self._retired), dict(self._queues)
-        result = self._harness.run_queues(
+        result = self.harness.run_queues(
             [queues[engine] for engine in ENGINES],
             windows=[self.config.host_address(Region.QUEUES, 4 * engine) for engine in ENGINES],
             **{f"{name}_address": self.config.host_address(Region.REGISTERS, register)
@@ -147,7 +152,7 @@ class RtlDevice(Device):
         if result.outcome == Outcome.ERROR:
             raise self._stopped(result.status)
         if result.outcome == Outcome.EXT_FAULT:
-            raise HarnessError(f"the chip accessed {self._harness.ext_fault:#x}, "
+            raise HarnessError(f"the chip accessed {self.harness.ext_fault:#x}, "
                                "which is outside external memory or not aligned")
         if result.outcome == Outcome.NO_ANSWER:
             raise StuckError("the host port does not answer")
