@@ -114,8 +114,9 @@ class HeadLowering:
             addend=Addend.ROW, row_read=plan.maxima[step % plan.depth].base,
             scale=Scale.TENSOR, multiplier=int(multiplier), shift=int(shift),
             function=Function.EXP2, reduce=Reduce.SUM, scalar=Scalar.RECIPROCAL,
-            row_write=plan.sums[step % plan.depth].base, narrow=1, output=Output.UINT8, sink=Sink.ACT,
-            sink_base=plan.p[step % plan.depth].base, sink_row_stride=words, sink_tile_stride=1)
+            row_write=plan.sums[step % plan.depth].base, narrow=1, output=Output.UINT8,
+            sink=Sink.ACT, sink_base=plan.p[step % plan.depth].base, sink_row_stride=words,
+            sink_tile_stride=1)
 
     def _key_tiles(self, span: Span) -> int:
         return ceil_div(self.plan.shape.keys(span[1]), self.config.rows)

@@ -12,6 +12,14 @@ from systolith.sw.reference.addressing import TABLE_ELEMENTS
 DEPTHS = (4, 2)
 
 
+def most_slots(config: Config) -> int:
+    """Blocks that half of the accumulators holds at most.
+
+    Four hide all latency. Each block in flight is worth a token, so narrow semaphores allow fewer.
+    """
+    return max(1, min(4, ((1 << config.semaphore_width) - 1) // 4))
+
+
 def default_block_rows(config: Config) -> int:
     """Rows of a block that products and passes alternate over.
 
@@ -93,7 +101,7 @@ class Plan:
     values: word ``(head * head_in + tile) * T + position``, so that all heads together are the
     contraction of the output product. ``p``, ``maxima`` and ``sums`` have ``depth`` buffers each:
     so many blocks are between the scores and the mixed values. ``*_stride`` are words of
-    accumulators a row.
+    accumulators a row; half of the accumulators holds ``slots`` blocks of rows at most.
     """
 
     shape: Shape
@@ -121,6 +129,7 @@ class Plan:
     depth: int
     out_rows: int
     out_tiles: int
+    slots: int
 
 
 def plan(shape: Shape, config: Config, what: str, block_rows: int | None = None) -> Plan:
@@ -151,22 +160,32 @@ def plan(shape: Shape, config: Config, what: str, block_rows: int | None = None)
     # A pass reads accumulators up to the end of the sink's last word, so that much is set aside.
     head_stride = ceil_div(tiles.head_in * config.rows, config.cols)
     score_stride = ceil_div(tiles.keys_in * config.rows, config.cols)
-    slots = score_stride + head_stride
-    wanted = min(t, limit)
-    fitting = {depth: min(wanted, config.acc_half // (depth // 2 * slots),
-                          take.free(Region.ROW) // (2 * depth),
-                          take.free(Region.ACT) // (depth * tiles.keys_in)) for depth in DEPTHS}
-    depth = next((depth for depth in DEPTHS if fitting[depth] == wanted), DEPTHS[-1])
-    block = max(1, fitting[depth])
+    slot = score_stride + head_stride
+    block, depth = _block(min(t, limit), slot, tiles.keys_in, take)
     p = take.several(depth, Region.ACT, block * tiles.keys_in)
     maxima = take.several(depth, Region.ROW, block)
     sums = take.several(depth, Region.ROW, block)
     take.check(what)
-    check_capacity(config, Region.ACC, depth * block * slots, what)
+    check_capacity(config, Region.ACC, depth * block * slot, what)
     out_tiles = min(tiles.width_out, config.acc_half)
     return Plan(
         shape=shape, tiles=tiles, h=h, q=q, p=p, wq=wq, wk=wk, wv=wv, wo=wo, k=k, v=v,
         constants=constants, rope=rope, table=table, x=x, y=y, maxima=maxima, sums=sums,
         head_stride=head_stride, score_stride=score_stride, block_rows=block, depth=depth,
         project_rows=max(1, min(t, limit, config.acc_half // head_stride)),
-        out_rows=max(1, min(t, max(1, limit // 2), config.acc_half // out_tiles)), out_tiles=out_tiles)
+        out_rows=max(1, min(t, limit // 2, config.acc_half // out_tiles)), out_tiles=out_tiles,
+        slots=most_slots(config))
+
+
+def _block(wanted: int, slot: int, keys_in: int, take: Allocator) -> tuple[int, int]:
+    """(rows of a block, blocks between scores and mixed values) that fit what is left.
+
+    ``slot`` accumulators and ``keys_in`` activation words a row. At least 1 row, fit or not.
+    """
+    config = take.config
+    depths = [depth for depth in DEPTHS if depth <= 2 * most_slots(config)]
+    rows = {depth: min(wanted, config.acc_half // (depth // 2 * slot),
+                       take.free(Region.ROW) // (2 * depth),
+                       take.free(Region.ACT) // (depth * keys_in)) for depth in depths}
+    depth = next((depth for depth in depths if rows[depth] == wanted), depths[-1])
+    return max(1, rows[depth]), depth

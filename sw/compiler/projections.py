@@ -22,7 +22,7 @@ class ProjectionLowering:
     """Writes the commands of the linear parts of one layer.
 
     Blocks of rows alternate between the halves of the accumulators, so one is drained while the
-    next is multiplied, and go around in all the room there is.
+    next is multiplied.
 
     Parameters
     ----------
@@ -129,4 +129,5 @@ class ProjectionLowering:
     def _next_slot(self, words: int) -> int:
         """First accumulator of the next block, which needs at most ``words`` words."""
         self._blocks += 1
-        return accumulator_slot(self._blocks, words, self.config.acc_half // words, self.config)
+        slots = min(self.config.acc_half // words, self.plan.slots)
+        return accumulator_slot(self._blocks, words, slots, self.config)
