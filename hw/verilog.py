@@ -19,7 +19,7 @@ rtlil
 hierarchy -check -top {name}
 proc
 opt -fast
-opt_clean -purge
+opt_clean
 write_rtlil
 """
 

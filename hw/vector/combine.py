@@ -13,6 +13,8 @@ COMBINE_LATENCY = 4
 #: Right shift of a product: factors from the stream are Q1.14.
 _SHIFT = 14
 
+_PRODUCTS = (isa.Combine.MULTIPLY, isa.Combine.SELF, isa.Combine.ROTATE)
+
 
 class Combine(wiring.Component):
     """Sum, product, product with itself or rotation of pairs, as ``isa.Combine`` says.
@@ -50,8 +52,7 @@ class Combine(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         lanes = self.x.shape().length
-        multiplies = delayed(m, (self.mode == isa.Combine.MULTIPLY) | (self.mode == isa.Combine.SELF)
-                             | (self.mode == isa.Combine.ROTATE), 3, "multiplies")
+        multiplies = delayed(m, Cat(self.mode == mode for mode in _PRODUCTS).any(), 3, "multiplies")
         factors = [register(m, saturate(self.x[lane], 16), f"factor_{lane}")
                    for lane in range(lanes)]
         for lane in range(lanes):

@@ -126,7 +126,8 @@ class Issue(wiring.Component):
         self._sink = self._generator(m, "sink", next_work.sink_base,
                                      Mux(stays, 0, work.sink_row_stride), work.sink_tile_stride,
                                      places, work.sink_last)
-        self._stream = self._generator(m, "stream", next_work.stream_base, work.stream_row_stride, 1)
+        self._stream = self._generator(m, "stream", next_work.stream_base,
+                                       work.stream_row_stride, 1)
         self._const = self._generator(m, "const", next_work.const_base, 0, 1)
         self._row_read = self._counter(m, "row_read", next_work.row_read)
         self._row_write = self._counter(m, "row_write", next_work.row_write)

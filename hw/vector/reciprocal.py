@@ -15,7 +15,7 @@ _Entry = data.StructLayout({"base": 16, "slope": 9})
 
 
 def _normalize(x, steps):
-    """Shift ``x`` left by each power of two in ``steps`` that keeps a leading 1; also the shifts."""
+    """Shift ``x`` left by each power of two in ``steps`` that loses no 1; and which these were."""
     shifts = []
     for step in steps:
         empty = x[-step:] == 0

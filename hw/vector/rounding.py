@@ -3,7 +3,7 @@ from amaranth import *
 
 
 def saturate(x, bits):
-    """``x`` clamped to the range of a signed number of ``bits`` bits, its shape ``signed(bits)``."""
+    """``x`` clamped to the range of a signed number of ``bits`` bits, which is its shape."""
     if len(x) <= bits:
         return x.as_signed()
     top, sign = x[bits - 1:], x[-1]

@@ -33,7 +33,8 @@ class RowMemory(wiring.Component):
 
     def __init__(self, *, config):
         self._config = config
-        super().__init__({"read": In(MemoryRead(config.row_depth, 32)), "write": In(RowWrite(config)),
+        super().__init__({"read": In(MemoryRead(config.row_depth, 32)),
+                          "write": In(RowWrite(config)),
                           "system": In(SystemPort(bus_bytes=config.bus_bytes))})
 
     def elaborate(self, platform):

@@ -36,7 +36,8 @@ class SharedMemory(wiring.Component):
 
     def __init__(self, *, word_bytes, depth, bus_bytes, granularity=8):
         if bus_bytes > word_bytes:
-            raise ValueError(f"bus_bytes must be at most word_bytes ({word_bytes}), not {bus_bytes}")
+            raise ValueError(
+                f"bus_bytes must be at most word_bytes ({word_bytes}), not {bus_bytes}")
         if granularity % 8:
             raise ValueError(f"granularity must be a multiple of 8, not {granularity}")
         self._word_bytes, self._depth, self._bus_bytes = word_bytes, depth, bus_bytes
@@ -69,7 +70,8 @@ class SharedMemory(wiring.Component):
             self.read.data.eq(memory.read.data),
         ]
         with m.If(system_writes):
-            m.d.comb += [memory.write.mask.eq(placed(system.mask, one_hot(m, lane, lanes, name="lane"))),
+            hot = one_hot(m, lane, lanes, name="lane")
+            m.d.comb += [memory.write.mask.eq(placed(system.mask, hot)),
                          memory.write.address.eq(word),
                          memory.write.data.eq(system.data.replicate(lanes))]
         with m.Else():

@@ -255,7 +255,10 @@ async def result_is_readable_after_retire(dut):
     await bench.start()
     for word in (0, WORDS - 1):
         command = Product(count0=1, count1=1, count2=1, acc_base=word, act_base=word, wgt_base=word)
-        await bench.run([command])
+        await bench.send(command)
+        execute(command, bench.act, bench.wgt, bench.acc)
+        while not dut.engine__retire.value:
+            await bench.edge
         np.testing.assert_array_equal(await bench.vector_read(word), bench.acc[word])
 
 
@@ -312,8 +315,10 @@ async def reset_again(bench):
 @pytest.mark.parametrize(("rows", "cols", "hop"), [(4, 4, 0), (8, 4, 1), (4, 8, 2), (16, 16, 0)])
 def test_matrix(rows, cols, hop):
     sizes = {"rows": rows, "cols": cols, "hop": hop}
-    simulate(MatrixSide(config=make_config(**sizes)), f"matrix_{rows}x{cols}_hop{hop}", __name__,
-             parameters=sizes)
+    side = MatrixSide(config=make_config(**sizes))
+    groups = cols // hop if hop else 1
+    assert side.matrix.latency == rows + groups + 3
+    simulate(side, f"matrix_{rows}x{cols}_hop{hop}", __name__, parameters=sizes)
 
 
 def test_rejects_what_is_no_config():

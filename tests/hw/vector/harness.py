@@ -70,11 +70,12 @@ class Harness:
         model.vec[:len(tables)] = tables
         words = numerics.scale_word(rng.integers(1 << 16, size=1 << 12),
                                     rng.choice([0, 12, 15, 16, 20, 24, 32, 40, 63], 1 << 12))
-        model.const[:, :, 0] = numbers(rng, 32, model.const.shape[:2]) & 0xFFFFFFFF
-        model.const[:, :, 1] = rng.choice(words, model.const.shape[:2])
-        model.const[:, :, 1] |= rng.integers(1 << 10, size=model.const.shape[:2]).astype("<u4") << 22
-        model.row[:] = np.where(rng.random(model.row.shape) < 0.5, rng.choice(words, model.row.shape),
-                                numbers(rng, 32, model.row.shape) & 0xFFFFFFFF)
+        columns, rows = model.const.shape[:2], model.row.shape
+        model.const[:, :, 0] = numbers(rng, 32, columns) & 0xFFFFFFFF
+        # The upper bits of a scale's word mean nothing.
+        model.const[:, :, 1] = rng.choice(words, columns) | rng.integers(1 << 10, size=columns) << 22
+        model.row[:] = np.where(rng.random(rows) < 0.5, rng.choice(words, rows),
+                                numbers(rng, 32, rows) & 0xFFFFFFFF)
         model.act[:] = rng.integers(256, size=model.act.shape)
         model.wgt[:] = rng.integers(256, size=model.wgt.shape)
 
@@ -88,6 +89,10 @@ class Harness:
         """Hand a command to the hardware only."""
         await self.engine.send([payload(command)])
         self.started += 1
+
+    def engine_bits(self, command: Command) -> int:
+        """The bits of a command on the engine port."""
+        return pack(COMMAND_LAYOUT, payload(command))
 
     async def _fence(self, command: Command) -> None:
         used = accesses(command, self.config)

@@ -35,8 +35,10 @@ def numbers(rng: np.random.Generator, bits: int, shape) -> np.ndarray:
 async def stream_through(dut, inputs: dict, output: str, latency: int) -> list[int]:
     """Feed one beat a cycle and collect ``output``, ``latency`` cycles later.
 
-    ``inputs`` maps port names to lists of integers of equal length.
+    ``inputs`` maps port names to lists of integers of equal length. ``output`` may name several
+    ports, separated by blanks; then a result is a tuple.
     """
+    outputs = output.split()
     for name in inputs:
         dut[name].value = 0
     await reset(dut)
@@ -47,5 +49,5 @@ async def stream_through(dut, inputs: dict, output: str, latency: int) -> list[i
             dut[name].value = int(values[min(cycle, beats - 1)])
         await RisingEdge(dut.clk)
         if cycle >= latency:
-            results.append(int(dut[output].value))
-    return results
+            results.append(tuple(int(dut[name].value) for name in outputs))
+    return results if len(outputs) > 1 else [result for result, in results]
