@@ -30,7 +30,7 @@ def prepare_layer(model: Model, index: int, ids: Sequence[int], config: Config) 
     """
     x, h = model.layer_input(ids, index)
     weights = model.attention(index)
-    scales = calibrate(weights, [*model.calibration(index), (x, h)])
+    scales = calibrate(weights, model.calibration(index))
     compiled = compile_attention(weights, scales, config, length=len(ids),
                                  name=f"{model.name} layer {index}")
     return PreparedLayer(index, compiled, x, h)

@@ -25,7 +25,8 @@ class Model:
     detokenize : function of ids
         Text.
     prompts : tuple of str
-        Calibration prompts, the first one being the default prompt.
+        The default prompt, then those that calibrate. The first does not, so that the error
+        on it is that of text which the scales have not seen.
     """
 
     name: str
@@ -108,7 +109,7 @@ class Model:
 
     def calibration(self, layer: int) -> list[tuple[Floats, Floats]]:
         """(x, h) of the model's calibration prompts at a layer."""
-        return [self.layer_input(self.encode(prompt), layer) for prompt in self.prompts]
+        return [self.layer_input(self.encode(prompt), layer) for prompt in self.prompts[1:]]
 
     def _check_layer(self, layer: int) -> None:
         if not 0 <= layer < self.layers:

@@ -23,12 +23,21 @@ _ENGLISH = (
     "What a curious feeling! said Alice; I must be shutting up like a telescope.",
     "The Queen turned crimson with fury, and, after glaring at her for a moment like a wild beast, "
     "began screaming.",
+    "There was a table set out under a tree in front of the house, and the March Hare and the "
+    "Hatter were having tea at it.",
+    "Who are you? said the Caterpillar. I hardly know, sir, just at present, Alice replied rather "
+    "shyly.",
+    "In a minute or two the snow came down in large flakes, and the old man shut the door of his "
+    "shop and went to bed.",
 )
 _PORTUGUESE = (
     "Alice estava começando a ficar muito cansada de estar sentada ao lado de sua irmã.",
     "O que é isso? perguntou o homem, e não havia nada para fazer.",
     "Era uma vez um rei que tinha uma filha muito bonita.",
+    "Depois de alguns minutos a porta abriu-se, e ela entrou na casa sem dizer uma palavra.",
 )
+#: Operands of the default and the calibration prompts of the mathformers.
+_OPERANDS = ((12, 34), *((a, b) for a in range(0, 100, 11) for b in range(0, 100, 9)))
 _SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 
 
@@ -50,7 +59,7 @@ def load_model(name: str) -> Model:
         return _load_named(name)
     path = Path(name)
     if path.is_dir():
-        return load_huggingface(path, path.name, ("12+34=",))
+        return load_huggingface(path, path.name, _sums("+"))
     if path.suffix == ".npz":
         return load_glass(path, path.stem, _ENGLISH)
     raise ModelError(f"unknown model {name!r}; choose one of {', '.join(MODELS)}, or give the path "
@@ -64,9 +73,11 @@ def _load_named(name: str) -> Model:
         language = variant or "en"
         return load_glass(folder / "weights" / f"{language}.npz", name,
                           _ENGLISH if language == "en" else _PORTUGUESE)
-    sign = _SIGNS[variant]
-    prompts = tuple(f"{a}{sign}{b}=" for a, b in ((12, 34), (7, 8), (99, 1), (56, 56), (0, 5)))
-    return load_huggingface(folder / f"{variant}former", name, prompts)
+    return load_huggingface(folder / f"{variant}former", name, _sums(_SIGNS[variant]))
+
+
+def _sums(sign: str) -> tuple[str, ...]:
+    return tuple(f"{a}{sign}{b}=" for a, b in _OPERANDS)
 
 
 def _package_folder(package: str) -> Path:

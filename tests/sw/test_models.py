@@ -25,7 +25,7 @@ def test_every_model_encodes_its_prompts_and_gives_layer_inputs(name):
         weights = model.attention(layer)
         assert (weights.heads, weights.kv_heads, weights.head_dim) == (
             model.heads, model.kv_heads, model.head_dim)
-    assert len(model.calibration(0)) == len(model.prompts)
+    assert len(model.calibration(0)) == len(model.prompts) - 1
     assert model.default_prompt == model.prompts[0]
 
 
