@@ -89,9 +89,10 @@ class Bus(wiring.Component):
         read, region, whose = master.valid & master.ready & ~master.write, master.region, choice
         for stage in range(1, SYSTEM_READ_LATENCY + 1):
             before = read, region, whose
-            read, region, whose = (Signal(name=f"read{stage}"), Signal(Region, name=f"region{stage}"),
-                                   Signal(name=f"whose{stage}"))
-            m.d.sync += [now.eq(then) for now, then in zip((read, region, whose), before, strict=True)]
+            after = (Signal(name=f"read{stage}"), Signal(Region, name=f"region{stage}"),
+                     Signal(name=f"whose{stage}"))
+            m.d.sync += [now.eq(then) for now, then in zip(after, before, strict=True)]
+            read, region, whose = after
         read_data = Signal(8 * self._bus_bytes)
         for memory, port in self._ports():
             with m.If(region == memory):

@@ -3,7 +3,7 @@ from amaranth import *
 from amaranth.lib import wiring
 from amaranth.lib.wiring import connect, flipped
 
-from systolith.hw.core import Core
+from systolith.hw.core import Core, core_ports
 
 
 class Chip(wiring.Component):
@@ -21,13 +21,13 @@ class Chip(wiring.Component):
     """
 
     def __init__(self, *, config):
-        self._core = Core(config=config)
-        super().__init__(self._core.signature)
+        super().__init__(core_ports(config))
+        self._config = config
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.core0 = self._core
+        m.submodules.core0 = core = Core(config=self._config)
         for name in self.signature.members:
-            ours, theirs = flipped(getattr(self, name)), getattr(self._core, name)
+            ours, theirs = flipped(getattr(self, name)), getattr(core, name)
             connect(m, ours, theirs)
         return m

@@ -17,6 +17,20 @@ from systolith.hw.vector.unit import VectorUnit
 from systolith.hw.weight_memory import WeightMemory
 
 
+def core_ports(config):
+    """Members of a core's signature: host port and port to external memory."""
+    if not isinstance(config, Config):
+        raise TypeError(f"config must be a Config, not {config!r}")
+    beat = stream.Signature(8 * config.bus_bytes)
+    return {
+        "host_request": In(stream.Signature(HostRequest())),
+        "host_response": Out(stream.Signature(32)),
+        "ext_request": Out(stream.Signature(ExternalRequest())),
+        "ext_write": Out(beat),
+        "ext_read": In(beat),
+    }
+
+
 class Core(wiring.Component):
     """Wires a core; nothing is computed here.
 
@@ -44,18 +58,9 @@ class Core(wiring.Component):
     """
 
     def __init__(self, *, config, number=0):
-        if not isinstance(config, Config):
-            raise TypeError(f"config must be a Config, not {config!r}")
+        super().__init__(core_ports(config))
         self._config = config
         self._number = number
-        beat = stream.Signature(8 * config.bus_bytes)
-        super().__init__({
-            "host_request": In(stream.Signature(HostRequest())),
-            "host_response": Out(stream.Signature(32)),
-            "ext_request": Out(stream.Signature(ExternalRequest())),
-            "ext_write": Out(beat),
-            "ext_read": In(beat),
-        })
 
     def elaborate(self, platform):
         m = Module()

@@ -2,7 +2,7 @@
 import re
 
 #: Keywords of SystemVerilog (IEEE 1800-2023, annex B): tools that read Verilog may reserve them.
-_KEYWORDS = frozenset("""
+_KEYWORDS_TEXT = """
 accept_on alias always always_comb always_ff always_latch and assert assign assume automatic
 before begin bind bins binsof bit break buf bufif0 bufif1 byte case casex casez cell chandle
 checker class clocking cmos config const constraint context continue cover covergroup coverpoint
@@ -24,7 +24,8 @@ sync_accept_on sync_reject_on table tagged task this throughout time timeprecisi
 tranif0 tranif1 tri tri0 tri1 triand trior trireg type typedef union unique unique0 unsigned until
 until_with untyped use uwire var vectored virtual void wait wait_order wand weak weak0 weak1 while
 wildcard wire with within wor xnor xor
-""".split())
+"""
+_KEYWORDS = frozenset(_KEYWORDS_TEXT.split())
 
 _ESCAPED = re.compile(r"\\(\S+) ")
 _MODULE = re.compile(r"^module (?:\\(\S+) |(\w+))\s*\(.*?^endmodule$", re.MULTILINE | re.DOTALL)

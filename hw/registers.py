@@ -4,7 +4,15 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from systolith.hw.faults import Fault
-from systolith.hw.isa import ENGINES, STATUS_FIELDS, VERSION, Control, Counter, Register, counter_offset
+from systolith.hw.isa import (
+    ENGINES,
+    STATUS_FIELDS,
+    VERSION,
+    Control,
+    Counter,
+    Register,
+    counter_offset,
+)
 
 #: Bytes of the region of the registers. Offsets without a register read 0, writes do nothing.
 REGISTER_BYTES = 0x100
@@ -14,7 +22,7 @@ SPACE_BITS = 10
 
 
 class RegisterPort(wiring.Signature):
-    """Access to the registers: a write a cycle, or ``read_data`` of ``address`` in the same cycle."""
+    """The registers: a write a cycle, or ``read_data`` of ``address`` in the same cycle."""
 
     def __init__(self):
         super().__init__({"write": Out(1), "address": Out(range(REGISTER_BYTES)), "data": Out(32),
@@ -22,7 +30,7 @@ class RegisterPort(wiring.Signature):
 
 
 class Registers(wiring.Component):
-    """Reads show the inputs, combinationally; writes act in the next cycle.
+    """Reads show the inputs, combinationally. What a write does shows in a read one cycle later.
 
     Parameters
     ----------
@@ -35,10 +43,12 @@ class Registers(wiring.Component):
         The host.
     run : Out(1)
         CONTROL.RUN, level.
-    reset, clear : Out(1)
-        CONTROL.RESET and CLEAR_COUNTERS, one cycle.
+    reset : Out(1)
+        CONTROL.RESET, the cycle after the write. It drives so much that it comes from a register.
+    clear : Out(1)
+        CONTROL.CLEAR_COUNTERS, in the cycle of the write.
     signal : Out(16)
-        Semaphores that the host signals, one cycle.
+        Semaphores that the host signals, in the cycle of the write.
     idle : In(1), waiting, active : In(3), stopped : In(1), fault : In(Fault)
         For STATUS.
     space : In(ArrayLayout(10, 3))
@@ -69,16 +79,16 @@ class Registers(wiring.Component):
             for offset, value in self._words(m).items():
                 with m.Case(offset // 4):
                     m.d.comb += self.port.read_data.eq(value)
-        m.d.sync += [self.reset.eq(0), self.clear.eq(0), self.signal.eq(0)]
+        m.d.sync += self.reset.eq(0)
         with m.If(self.port.write):
             with m.Switch(self.port.address[2:]):
                 with m.Case(Register.CONTROL // 4):
-                    bits = {name: self.port.data[flag.bit_length() - 1] for name, flag in
-                            (("run", Control.RUN), ("reset", Control.RESET),
-                             ("clear", Control.CLEAR_COUNTERS))}
-                    m.d.sync += [getattr(self, name).eq(bit) for name, bit in bits.items()]
+                    run, reset, clear = (self.port.data[flag.bit_length() - 1] for flag in (
+                        Control.RUN, Control.RESET, Control.CLEAR_COUNTERS))
+                    m.d.sync += [self.run.eq(run), self.reset.eq(reset)]
+                    m.d.comb += self.clear.eq(clear)
                 with m.Case(Register.SIGNAL // 4):
-                    m.d.sync += self.signal.eq(self.port.data)
+                    m.d.comb += self.signal.eq(self.port.data)
         return m
 
     def _words(self, m):

@@ -34,7 +34,8 @@ class Semaphores(wiring.Component):
     grant : Out(3)
         Bit e: the command of engine e starts; its semaphores are decremented.
     signal : In(ArrayLayout(16, 4))
-        Semaphores that engine e (or, at 3, the host) increments. Those beyond ``count`` are ignored.
+        Semaphores that engine e (or, at 3, the host) increments. Those beyond ``count`` are
+        ignored.
     values : Out(ArrayLayout(width, count))
         The counts.
     overflow : Out(4)

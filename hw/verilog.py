@@ -108,11 +108,12 @@ def _ports(text: str, name: str) -> tuple[Port, ...]:
 
 def _memories(source: str):
     """Memories of an RTLIL text, with the ports of each."""
-    for module, body in re.findall(r"^module \\(\S+)\n(.*?)^end$", source, re.MULTILINE | re.DOTALL):
+    modules = re.findall(r"^module \\(\S+)\n(.*?)^end$", source, re.MULTILINE | re.DOTALL)
+    for module, body in modules:
         for width, size, memory in re.findall(r"^  memory width (\d+) size (\d+) \\(\S+)", body,
                                               re.MULTILINE):
-            ports = {kind: len(re.findall(rf'cell \{kind}_v2 [^\n]*\n(?:    .*\n)*?'
-                                          rf'    parameter \\MEMID "\\\\{re.escape(memory)}"', body))
+            user = rf'    parameter \\MEMID "\\\\{re.escape(memory)}"'
+            ports = {kind: len(re.findall(rf"cell \{kind}_v2 [^\n]*\n(?:    .*\n)*?{user}", body))
                      for kind in ("$memrd", "$memwr")}
             path = re.sub(r"\$\d+", "", module).split(".")[1:]
             yield MemoryBlock(".".join([*path, memory]), int(size), int(width), ports["$memrd"],

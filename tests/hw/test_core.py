@@ -214,8 +214,7 @@ def test_the_host_can_overflow_a_semaphore_too(device):
     for _ in range(1 << SMALL.semaphore_width):
         device.check()
         device.write_register(Register.SIGNAL, 1 << 2)
-        device.harness.step(4)
-    with pytest.raises(DeviceError, match="^the core stopped: HOST command 0: SEMAPHORE_OVERFLOW$"):
+    with pytest.raises(DeviceError, match=r"stopped: HOST command 0: SEMAPHORE_OVERFLOW$"):
         device.check()
     assert_works_after_reset(device)
 
@@ -238,7 +237,7 @@ def test_a_bad_address_of_the_host_stops_the_core(device, name):
         assert device.harness.host_read(address) == 0
     else:
         device.harness.host_write(address, 1)
-    with pytest.raises(DeviceError, match="^the core stopped: HOST command 0: ADDRESS$"):
+    with pytest.raises(DeviceError, match=r"^the core stopped: HOST command 0: ADDRESS$"):
         device.check()
     assert_works_after_reset(device)
 

@@ -55,7 +55,8 @@ def test_manifest(chip):
     for name, (direction, width) in streams.items():
         expected |= {f"{name}__payload": (direction, width), f"{name}__valid": (direction, 1),
                      f"{name}__ready": (opposite[direction], 1)}
-    assert {port["name"]: (port["direction"], port["width"]) for port in manifest["ports"]} == expected
+    ports = {port["name"]: (port["direction"], port["width"]) for port in manifest["ports"]}
+    assert ports == expected
 
 
 def test_memories_of_the_manifest(chip):

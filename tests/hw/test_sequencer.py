@@ -8,11 +8,11 @@ import pytest
 from amaranth.lib import data
 from cocotb.triggers import ClockCycles, RisingEdge, gather
 
+from systolith.hw.interfaces import command_layout
 from systolith.hw.isa import WORDS, Cause, Engine, Load, Pass, Product, Store, Table
 from systolith.hw.move_walk import mover_layout
-from systolith.hw.interfaces import command_layout
 from systolith.hw.sequencer import IN_FLIGHT, Sequencer
-from tests.bench import Stream, pack, parameters, reset, simulate, unpack
+from tests.bench import Stream, parameters, reset, simulate, unpack
 
 VECTOR = data.StructLayout({"opcode": 4, "pass": command_layout(Pass),
                             "table": command_layout(Table)})
@@ -126,7 +126,8 @@ async def a_fence_waits_for_all_before(dut):
                                   command(rng, bench.engine, fence=1)]))
     await bench.port.receive(2)
     await ClockCycles(dut.clk, 30)
-    assert dut.activity__fenced.value and not dut.request.value
+    assert dut.activity__fenced.value
+    assert not dut.request.value
     await bench.retire()
     await ClockCycles(dut.clk, 5)
     assert dut.activity__fenced.value
@@ -143,8 +144,10 @@ async def waits_for_its_grant(dut):
     await bench.send([item])
     for _ in range(20):
         await RisingEdge(dut.clk)
-    assert dut.activity__waiting.value and int(dut.wait.value) == 0x8421
-    assert not dut.port__command__valid.value and not dut.pending.value
+    assert dut.activity__waiting.value
+    assert int(dut.wait.value) == 0x8421
+    assert not dut.port__command__valid.value
+    assert not dut.pending.value
     dut.grant.value = 1
     await RisingEdge(dut.clk)
     dut.grant.value = 0
@@ -162,7 +165,8 @@ async def starts_nothing_without_run_or_when_halted(dut):
     for run, halt in ((0, 0), (1, 1), (0, 1)):
         dut.run.value, dut.halt.value = run, halt
         await ClockCycles(dut.clk, 5)
-        assert not dut.port__command__valid.value and not dut.request.value
+        assert not dut.port__command__valid.value
+        assert not dut.request.value
         assert dut.port__halt.value == halt
     dut.run.value, dut.halt.value = 1, 0
     await bench.port.receive(1)

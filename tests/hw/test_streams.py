@@ -68,13 +68,14 @@ def test_every_stream_keeps_what_was_not_taken(waves):
     edges, paths, stalls = rising_edges(waves), signals(waves), 0
     assert len(edges) > 1000
     for scope, prefix, kept in STREAMS:
-        def find(name, start=f"{scope}.{prefix}__".removeprefix(".")):
-            return samples(waves, paths[start + name], edges)
-        valid, ready = find("valid"), find("ready")
+        start = f"{scope}.{prefix}__".removeprefix(".")
+        values = {name: samples(waves, paths[start + name], edges)
+                  for name in ("valid", "ready", *kept)}
+        valid, ready = values["valid"], values["ready"]
         stalled = [i for i in range(len(edges) - 1) if valid[i] == "1" and ready[i] == "0"]
         stalls += len(stalled)
         for name in ("valid", *kept):
-            values = find(name)
-            broken = [i for i in stalled if values[i + 1] != values[i]]
+            now = values[name]
+            broken = [i for i in stalled if now[i + 1] != now[i]]
             assert not broken, f"{scope} {prefix}: {name} changed at {edges[broken[0]]} ps, stalled"
     assert stalls > 1000

@@ -1,0 +1,131 @@
+"""The system bus with random masters and memories that make them wait."""
+import random
+from collections import deque
+
+import cocotb
+from cocotb.triggers import ClockCycles, RisingEdge, gather
+
+from systolith.hw.bus import Bus
+from systolith.hw.config import MEMORIES, SYSTEM_READ_LATENCY, Region
+from tests.bench import reset, simulate
+
+BYTES = 4
+REQUEST = ("write", "address", "mask", "data")
+
+
+class Memory:
+    """Answers one system port and checks that requests stay until they are accepted."""
+
+    def __init__(self, dut, region, *, stall):
+        self._dut, self._name, self._stall = dut, region.name.lower(), stall
+        self._random = random.Random(region.name)
+        self.words = {}
+        self._signal("ready").value = 0
+        self._signal("read_data").value = 0
+
+    def _signal(self, name):
+        return self._dut[f"{self._name}__{name}"]
+
+    async def run(self):
+        answers, offered = deque([None] * (SYSTEM_READ_LATENCY - 1)), None
+        while True:
+            ready = self._random.random() >= self._stall
+            self._signal("ready").value = ready
+            await RisingEdge(self._dut.clk)
+            request = (tuple(int(self._signal(name).value) for name in REQUEST)
+                       if self._signal("valid").value else None)
+            assert offered in (None, request), f"{self._name}: {offered} became {request}"
+            answers.append(self._serve(request) if ready and request else None)
+            offered = None if ready else request
+            answer = answers.popleft()
+            self._signal("read_data").value = 0xDEAD if answer is None else answer
+
+    def _serve(self, request):
+        write, address, mask, data = request
+        if not write:
+            return self.words.get(address, 0)
+        assert mask == 15
+        self.words[address] = data
+        return None
+
+
+class Master:
+    """Drives one master; the answers come in order."""
+
+    def __init__(self, dut, name):
+        self._dut, self._name, self.answers = dut, name, []
+        for signal in ("valid", "region", *REQUEST):
+            dut[f"{name}__{signal}"].value = 0
+        self._random = random.Random(name)
+
+    async def watch(self):
+        while True:
+            await RisingEdge(self._dut.clk)
+            if self._dut[f"{self._name}__answer"].value:
+                self.answers.append(int(self._dut[f"{self._name}__read_data"].value))
+
+    async def request(self, region, address, data=None, *, stall=0.0):
+        while self._random.random() < stall:
+            await RisingEdge(self._dut.clk)
+        values = {"valid": 1, "region": int(region), "write": data is not None,
+                  "address": address, "mask": 15, "data": data or 0}
+        for name, value in values.items():
+            self._dut[f"{self._name}__{name}"].value = value
+        cycles = 0
+        while True:
+            await RisingEdge(self._dut.clk)
+            cycles += 1
+            if self._dut[f"{self._name}__ready"].value:
+                break
+        self._dut[f"{self._name}__valid"].value = 0
+        return cycles
+
+
+async def start(dut, *, stall):
+    memories = [Memory(dut, region, stall=stall) for region in MEMORIES]
+    masters = [Master(dut, name) for name in ("host", "mover")]
+    await reset(dut)
+    for part in memories:
+        cocotb.start_soon(part.run())
+    for part in masters:
+        cocotb.start_soon(part.watch())
+    return masters
+
+
+@cocotb.test(timeout_time=500, timeout_unit="us")
+@cocotb.parametrize(stall=[0, 0.5], busy=[0, 0.6])
+async def each_master_reads_what_it_wrote(dut, stall, busy):
+    async def use(master, base, seed):
+        rng, known, expected = random.Random(seed), {}, []
+        for _ in range(300):
+            region, address = rng.choice(MEMORIES), base + 4 * rng.randrange(16)
+            if (region, address) in known and rng.random() < 0.5:
+                expected.append(known[region, address])
+                await master.request(region, address, stall=busy)
+            else:
+                known[region, address] = rng.getrandbits(32)
+                await master.request(region, address, known[region, address], stall=busy)
+        await ClockCycles(dut.clk, 4)
+        assert master.answers == expected
+        assert len(expected) > 50
+
+    host, mover = await start(dut, stall=stall)
+    await gather(use(host, 0, 1), use(mover, 1024, 2))
+
+
+@cocotb.test(timeout_time=50, timeout_unit="us")
+async def the_host_goes_first_and_both_take_one_cycle(dut):
+    host, mover = await start(dut, stall=0)
+
+    async def move():
+        return [await mover.request(Region.VEC, 4 * i, i) for i in range(10)]
+    moving = cocotb.start_soon(move())
+    await ClockCycles(dut.clk, 3)
+    assert [await host.request(Region.VEC, 256 + 4 * i, i) for i in range(4)] == [1] * 4
+    cycles = await moving
+    # One write waited while the host used four cycles.
+    assert sorted(cycles) == [1] * 9 + [5]
+
+
+def test_bus():
+    simulate(Bus(bus_bytes=BYTES), "bus", __name__)
