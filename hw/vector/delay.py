@@ -5,9 +5,11 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-#: From this many cycles on a delay is a ring in a small memory instead of a chain of registers: in
-#: an FPGA that is a block RAM or distributed RAM, in simulation one write and one read a cycle.
+#: From so many cycles and bits in all on, a delay is a ring in a small memory instead of a chain of
+#: registers: in an FPGA that is a block RAM or distributed RAM, in simulation one write and one
+#: read a cycle.
 RING_CYCLES = 4
+RING_BITS = 64
 
 
 def register(m, value, name):
@@ -19,11 +21,11 @@ def register(m, value, name):
 
 def delayed(m, value, cycles, name):
     """``value`` a constant number of cycles later, in the form that is cheapest."""
-    if cycles < RING_CYCLES:
+    width = Shape.cast(value.shape()).width
+    if cycles < RING_CYCLES or cycles * width < RING_BITS:
         for cycle in range(1, cycles + 1):
             value = register(m, value, f"{name}_{cycle}")
         return value
-    width = Shape.cast(value.shape()).width
     m.submodules[f"{name}_ring"] = ring = Ring(width=width, cycles=cycles)
     result = Signal(value.shape(), name=f"{name}_late")
     m.d.comb += [ring.i.eq(value), result.eq(ring.o)]

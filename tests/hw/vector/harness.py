@@ -73,7 +73,8 @@ class Harness:
         columns, rows = model.const.shape[:2], model.row.shape
         model.const[:, :, 0] = numbers(rng, 32, columns) & 0xFFFFFFFF
         # The upper bits of a scale's word mean nothing.
-        model.const[:, :, 1] = rng.choice(words, columns) | rng.integers(1 << 10, size=columns) << 22
+        ignored = rng.integers(1 << 10, size=columns) << 22
+        model.const[:, :, 1] = rng.choice(words, columns) | ignored
         model.row[:] = np.where(rng.random(rows) < 0.5, rng.choice(words, rows),
                                 numbers(rng, 32, rows) & 0xFFFFFFFF)
         model.act[:] = rng.integers(256, size=model.act.shape)

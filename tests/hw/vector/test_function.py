@@ -1,5 +1,5 @@
-"""Function tables over every INT16 input and beyond."""
 # amaranth: UnusedElaboratable=no
+"""Function tables over every INT16 input and beyond."""
 import cocotb
 import numpy as np
 import pytest

@@ -1,5 +1,5 @@
-"""The stages without state: addend, combination, saturation, reciprocal, validity."""
 # amaranth: UnusedElaboratable=no
+"""The stages without state: addend, combination, saturation, reciprocal, validity."""
 import cocotb
 import numpy as np
 import pytest

@@ -1,10 +1,10 @@
-"""The whole vector unit against the functional model of its commands."""
 # amaranth: UnusedElaboratable=no
+"""The whole vector unit against the functional model of its commands."""
 import cocotb
 import numpy as np
 import pytest
 
-from systolith.hw.config import Config
+from systolith.hw.config import Config, Region
 from systolith.hw.isa import (
     Addend,
     Cause,
@@ -19,7 +19,8 @@ from systolith.hw.isa import (
     Source,
     Table,
 )
-from systolith.hw.vector.unit import SINK_LATENCY_TOTAL, VectorUnit, reduction_latency
+from systolith.hw.vector.timing import WRITE_AT, reduction_at
+from systolith.hw.vector.unit import VectorUnit
 from systolith.sw.reference.addressing import CommandFault, check
 from tests.bench import parameters, simulate
 from tests.hw.vector.commands import random_commands
@@ -171,8 +172,8 @@ async def latencies(dut):
             await harness.execute(command)
         await harness.drain()
         cycles[name] = [cycle - watcher.result() for cycle in harness.retire_cycles]
-    late = reduction_latency(lanes)
-    assert cycles == {"plain": [SINK_LATENCY_TOTAL], "reducing": [late],
+    late = reduction_at(lanes)
+    assert cycles == {"plain": [WRITE_AT], "reducing": [late],
                       "mixed": [late, late + 1, late + 2]}
 
 
@@ -246,6 +247,7 @@ async def faults(dut, fault):
         await cocotb.triggers.RisingEdge(dut.clk)
         assert not int(dut.acc__valid.value)
         assert not int(dut.engine__command__ready.value)
+    assert np.array_equal(harness.act, harness.model.act), "the command at fault has written"
     assert harness.retired == 1, "the command before must retire, the one at fault must not"
     # After reset the unit works again.
     dut.engine__command__valid.value = dut.engine__halt.value = 0
@@ -297,15 +299,15 @@ async def shared_memories(dut):
     """Host and mover get right answers while the unit uses its memories, in free cycles."""
     harness = await harness_of(dut)
     config = harness.config
-    stable = {region: harness.model.raw(region).tobytes() for region in (4, 5)}
+    stable = {region: harness.model.raw(region).tobytes() for region in (Region.VEC, Region.CONST)}
 
     async def read_on(region, size):
         for _ in range(4):
             assert await harness.read(region, 0, size) == stable[region][:size]
 
     # Vector memory changes from word 64 on only; constants do not change.
-    readers = [cocotb.start_soon(read_on(4, 64 * 2 * config.lanes)),
-               cocotb.start_soon(read_on(5, config.region_bytes(5)))]
+    readers = [cocotb.start_soon(read_on(Region.VEC, 64 * 2 * config.lanes)),
+               cocotb.start_soon(read_on(Region.CONST, config.region_bytes(Region.CONST)))]
     work = Pass(rows=8, beats=4, valid=15, scale=Scale.COLUMN, combine=Combine.ADD, sink=Sink.VEC,
                 output=Output.INT16, source_row_stride=1, stream_row_stride=3, sink_base=64,
                 sink_row_stride=4, sink_tile_stride=1)
