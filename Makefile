@@ -20,7 +20,7 @@ export AMARANTH_USE_YOSYS := builtin
 override PROMPT := $(value PROMPT)
 export MODEL LAYER PROMPT CONFIG DEVICE
 
-.PHONY: help sim test test-slow lint docs clean
+.PHONY: help sim test test-slow lint docs results clean
 .DEFAULT_GOAL := help
 
 help:
@@ -29,6 +29,7 @@ help:
 	@echo "make test        style, types and the regression (WORKERS=2, ARGS= for pytest)"
 	@echo "make test-slow   the slow tests alone"
 	@echo "make docs        generate docs/isa.md"
+	@echo "make results     renew the tables of docs/results.md from runs on the RTL"
 	@echo "make clean       remove the virtual environment and what was built here"
 	@echo "PYTHON=python3.12 chooses the interpreter of the virtual environment (3.11 or newer)."
 
@@ -49,6 +50,9 @@ lint: $(VENV)/installed-test $(TYPES)/systolith
 
 docs: $(VENV)/installed
 	$(BIN)/python -m systolith.hw.document > docs/isa.md
+
+results: $(VENV)/installed-test
+	$(BIN)/python -m systolith.sim.results
 
 clean:
 	rm -rf $(VENV) build systolith.egg-info .pytest_cache .mypy_cache .ruff_cache

@@ -77,7 +77,10 @@ def _status() -> str:
     causes = ", ".join(f"{int(cause)} {cause.name}" for cause in isa.Cause)
     return ("## STATUS\n\n" + _table(("field", "bits", "meaning"), rows)
             + f"\nCauses: {causes}. The first error wins; the core then issues nothing until "
-            "CONTROL.RESET, and stays readable.\n")
+            "CONTROL.RESET, and stays readable. `index` counts from the last reset: of an unknown "
+            "operation code it is that command's (reported when all earlier ones have retired), of "
+            "a semaphore overflow the command's that signalled, of a queue overrun the number of "
+            "commands started, of a host access 0.\n")
 
 
 def _address_map() -> str:

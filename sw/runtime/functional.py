@@ -128,7 +128,11 @@ def _indices(mask: int) -> list[int]:
     return [bit for bit in range(16) if mask >> bit & 1]
 
 
-def compare_memories(a: Device, b: Device) -> list[str]:
-    """Names of the memories whose bytes differ between two devices of one configuration."""
-    return [region.name for region in MEMORIES
-            if a.read(region, 0, a.size(region)) != b.read(region, 0, b.size(region))]
+def compare_memories(a: Device, b: Device, limit: int | None = None) -> list[str]:
+    """Names of the memories whose bytes differ between two devices of one configuration.
+
+    ``limit`` bytes of each are compared, from the first on; all by default.
+    """
+    sizes = {region: min(a.size(region), limit or a.size(region)) for region in MEMORIES}
+    return [region.name for region, size in sizes.items()
+            if a.read(region, 0, size) != b.read(region, 0, size)]

@@ -30,11 +30,16 @@ def devices():
         device.close()
 
 
+#: Bytes of each memory that get random content before a run and are compared after it. The layers
+#: lie in the first words; the host's port takes one word after the other.
+LIMIT = 1 << 15
+
+
 def fill(rng, *targets):
     """The same random bytes in the memories of all devices that a host can write."""
     for region in MEMORIES:
         if region.name != "ACC":
-            data = rng.bytes(targets[0].size(region))
+            data = rng.bytes(min(targets[0].size(region), LIMIT))
             for device in targets:
                 device.write(region, 0, data)
 
@@ -48,7 +53,7 @@ def run_both(layer, rtl, x, h):
     assert expected.bit_exact
     assert result.mismatches == 0
     # Accumulators are left out: stale sums of an earlier run differ.
-    assert set(compare_memories(rtl, functional)) <= {"ACC"}
+    assert set(compare_memories(rtl, functional, LIMIT)) <= {"ACC"}
     return result
 
 
