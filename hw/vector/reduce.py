@@ -16,13 +16,15 @@ def reduce_latency(lanes):
 
 
 def _merge(a, b, add):
-    """``a + b`` or ``max(a, b)`` of signed 32-bit numbers through one adder."""
+    """``a + b`` or ``max(a, b)`` through one adder, one bit wider; also whether b is the larger."""
     total = a + Mux(add, b, ~b).as_signed() + ~add
-    return Mux(add, total[:32], Mux(total[32], b, a)).as_signed()
+    width = len(a) + 1
+    larger = ~add & total[width - 1]
+    return Mux(add, total[:width], Mux(larger, b, a)).as_signed()[:width].as_signed(), larger
 
 
 class Reduce(wiring.Component):
-    """Maximum, sum or largest magnitude of a row: ``numerics.reduce_max``, ``_sum``, ``_absmax``.
+    """Reduction of a row: ``numerics.reduce_max``, ``_sum``, ``_absmax``, ``_index``.
 
     A tree over the lanes, one level a cycle, then an accumulator over the beats of a row. Latency
     :func:`reduce_latency`, one beat a cycle; rows may have one beat and follow without a gap.
@@ -44,14 +46,14 @@ class Reduce(wiring.Component):
         There is a beat.
     first : In(1)
         It is the row's first.
-    y : Out(signed 32)
+    y : Out(signed 48)
         Reduction of the row up to this beat.
     """
 
     def __init__(self, *, lanes):
         super().__init__({
             "x": In(data.ArrayLayout(signed(32), lanes)), "count": In(range(lanes + 1)),
-            "mode": In(2), "valid": In(1), "first": In(1), "y": Out(signed(32)),
+            "mode": In(3), "valid": In(1), "first": In(1), "y": Out(signed(isa.SUM_BITS)),
         })
 
     def elaborate(self, platform):
@@ -61,33 +63,48 @@ class Reduce(wiring.Component):
         m.d.comb += mask.eq(lane_mask(self.count, lanes))
         level = [register(m, self._prepare(m, x, mask[lane], lane), f"prepared_{lane}")
                  for lane, x in enumerate(self.x)]
+        places = [Const(0, 0)] * lanes
         add = register(m, self.mode == isa.Reduce.SUM, "add_0")
         for depth in range(exact_log2(lanes)):
-            level = [register(m, _merge(a, b, add), f"level_{depth}_{place}")
-                     for place, (a, b) in enumerate(zip(level[::2], level[1::2], strict=True))]
+            merged = [_merge(a, b, add) for a, b in zip(level[::2], level[1::2], strict=True)]
+            level = [register(m, value, f"level_{depth}_{index}")
+                     for index, (value, _) in enumerate(merged)]
+            places = [register(m, Cat(Mux(merged[index][1], b, a), merged[index][1]),
+                               f"place_{depth}_{index}")
+                      for index, (a, b) in enumerate(zip(places[::2], places[1::2], strict=True))]
             add = register(m, add, f"add_{depth + 1}")
-        self._accumulate(m, level[0], add, 1 + exact_log2(lanes))
+        self._accumulate(m, level[0], places[0], add, 1 + exact_log2(lanes))
         return m
 
     def _prepare(self, m, x, valid, lane):
         """What an element counts in the reduction; the neutral element when it is not valid."""
         result = Signal(signed(32), name=f"counted_{lane}")
         with m.Switch(self.mode):
-            with m.Case(isa.Reduce.MAX):
+            with m.Case(isa.Reduce.MAX, isa.Reduce.INDEX):
                 # The least number is the sign bit alone.
                 m.d.comb += result.eq(Cat(Mux(valid, x[:31], 0), x[31] | ~valid))
             with m.Case(isa.Reduce.SUM):
-                m.d.comb += result.eq(Mux(valid, saturate(x, 16), 0))
+                m.d.comb += result.eq(Mux(valid, x, 0))
             with m.Default():
                 # Minus the least number does not exist: 33 bits, then saturated.
                 magnitude = Mux(x[31], ~x, x).as_signed() + x[31]
                 m.d.comb += result.eq(Mux(valid, saturate(magnitude, 32), 0))
         return result
 
-    def _accumulate(self, m, beat, add, latency):
+    def _accumulate(self, m, beat, place, add, latency):
         valid = delayed(m, self.valid, latency, "valid")
         first = delayed(m, self.first, latency, "first")
-        total = Signal(signed(32), reset_less=True)
+        total = Signal(signed(isa.SUM_BITS), reset_less=True)
+        # The beat's number in its row, of this beat and of the one that holds the maximum.
+        number, best = Signal(16, reset_less=True), Signal(16, reset_less=True)
+        beat_number = Signal(16)
+        merged, larger = _merge(total, (beat + Const(0, signed(isa.SUM_BITS)))[:isa.SUM_BITS]
+                                .as_signed(), add)
+        m.d.comb += beat_number.eq(Mux(first, 0, number))
         with m.If(valid):
-            m.d.sync += total.eq(Mux(first, beat, _merge(total, beat, add)))
-        m.d.comb += self.y.eq(total)
+            m.d.sync += [total.eq(Mux(first, beat, merged).as_signed()[:isa.SUM_BITS].as_signed()),
+                         number.eq((beat_number + 1)[:16])]
+            with m.If(first | larger):
+                m.d.sync += best.eq(Cat(place, beat_number)[:16])
+        index = delayed(m, self.mode == isa.Reduce.INDEX, latency + 1, "index")
+        m.d.comb += self.y.eq(Mux(index, best, total).as_signed())
