@@ -79,29 +79,36 @@ class Function(enum.IntEnum):
 
 
 class Combine(enum.IntEnum):
-    """What a pass does with the stream of vector memory; SELF: with its own scaled input."""
+    """What a pass does with the stream of vector memory; SELF: with its own scaled input; SQUARE:
+    nothing with it, the element is squared."""
 
     NONE = 0
     ADD = 1
     MULTIPLY = 2
     SELF = 3
     ROTATE = 4
+    SQUARE = 5
 
 
 class Reduce(enum.IntEnum):
-    """The reduction over a row."""
+    """The reduction over a row. INDEX: the place of the maximum, the first of equal ones."""
 
     NONE = 0
     MAX = 1
     SUM = 2
     ABSMAX = 3
+    INDEX = 4
 
 
 class Scalar(enum.IntEnum):
-    """What is stored of a row's reduction: the number itself, or its reciprocal as a scale word."""
+    """What is stored of a row's reduction ``r``: ``r`` saturated to INT32; the scale words of
+    ``1 / r``, of ``1 / sqrt(r)``, of ``r / 2**31``; or ``r / 2**15`` rounded, as INT32."""
 
     NONE = 0
     RECIPROCAL = 1
+    INVERSE_ROOT = 2
+    SCALE = 3
+    MEAN = 4
 
 
 class Output(enum.IntEnum):
@@ -303,8 +310,8 @@ class Pass(Command):
     function: int = bits(2, "function table", kind=Function)
     table: int = bits(1, "which function table")
     combine: int = bits(3, "combination with the stream", kind=Combine)
-    reduce: int = bits(2, "reduction over the row", kind=Reduce)
-    scalar: int = bits(1, "what is stored of the reduction", kind=Scalar)
+    reduce: int = bits(3, "reduction over the row", kind=Reduce)
+    scalar: int = bits(3, "what is stored of the reduction", kind=Scalar)
     narrow: int = bits(1, "rounding shift by 7 before saturation, after the reduction")
     output: int = bits(2, "range of the result", kind=Output)
     sink: int = bits(3, "sink", kind=Sink)
@@ -434,30 +441,36 @@ def counter_offset(engine: Engine, counter: Counter) -> int:
     return Register.COUNTERS + 32 * engine + 4 * counter
 
 
-# Scale words and the reciprocal table ----------------------------------------------------------
+# Scale words and the tables of the scalar unit ---------------------------------------------------
 
 #: A scale word: multiplier in bits 15:0, right shift in bits 21:16.
 MULTIPLIER_BITS = 16
 SHIFT_BITS = 6
 
-#: Segments of the reciprocal table, and the bits of a mantissa below the segment index.
-RECIPROCAL_SEGMENTS = 128
-RECIPROCAL_FRACTION = 8
+#: Bits of a row's sum, signed.
+SUM_BITS = 48
+
+#: Segments of a table of the scalar unit, and the bits of a mantissa below the segment index.
+SCALAR_SEGMENTS = 128
+SCALAR_FRACTION = 8
 
 
-def reciprocal_table() -> list[tuple[int, int]]:
-    """(base, slope) of the reciprocal: for a mantissa ``m`` in [2**15, 2**16) and
-    ``f = m % 256``, ``base - (slope * f >> 8)`` is ``2**31 / m`` within 1.7 units.
+def scalar_table() -> list[tuple[int, int]]:
+    """Chords (base, slope) of the scalar unit: ``base - (slope * f >> 8)`` with ``f = m % 256``.
 
-    ``base`` is a 16-bit, ``slope`` a 9-bit unsigned number, and so is the result (16 bits). One
-    unit is taken off the base: the chord lies above the curve, and the shift cuts.
+    For a mantissa ``m`` in [2**15, 2**16), in segments ``s = m // 256 - 128``: entry ``s`` gives
+    ``2**31 / m``, entry ``128 + s`` ``2**23 / sqrt(m)``, entry ``256 + s`` ``2**23 / sqrt(2 * m)``,
+    all within 1.7 units. ``base`` is a 16-bit, ``slope`` a 9-bit unsigned number, and so is the
+    result (16 bits). One unit is taken off the base: the chord lies above the curve, and the shift
+    cuts.
     """
-    def value(m: int) -> int:
-        return (2 ** 31 + m // 2) // m
-
-    step = 1 << RECIPROCAL_FRACTION
+    functions = (lambda m: 2 ** 31 / m, lambda m: 2 ** 23 / m ** 0.5,
+                 lambda m: 2 ** 23 / (2 * m) ** 0.5)
+    step = 1 << SCALAR_FRACTION
     result = []
-    for segment in range(RECIPROCAL_SEGMENTS):
-        m = 2 ** 15 + segment * step
-        result.append((value(m) - 1, value(m) - value(m + step)))
+    for function in functions:
+        for segment in range(SCALAR_SEGMENTS):
+            m = 2 ** 15 + segment * step
+            first, last = round(function(m)), round(function(m + step))
+            result.append((first - 1, first - last))
     return result

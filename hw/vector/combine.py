@@ -20,7 +20,8 @@ class Combine(wiring.Component):
     """Sum, product, product with itself or rotation of pairs, as ``isa.Combine`` says.
 
     ``ADD`` saturates to INT32; products saturate ``x`` to INT16 and are ``numerics.multiply`` and
-    ``numerics.rotate``: exact sums, shifted right by 14, ties to even. Two multipliers of 16 x 16 a
+    ``numerics.rotate``: exact sums, shifted right by 14, ties to even; ``numerics.square`` is not
+    shifted. Two multipliers of 16 x 16 a
     lane. Latency :data:`COMBINE_LATENCY`, one beat a cycle.
 
     Parameters
@@ -52,7 +53,8 @@ class Combine(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         lanes = self.x.shape().length
-        multiplies = delayed(m, Cat(self.mode == mode for mode in _PRODUCTS).any(), 3, "multiplies")
+        shifts = delayed(m, Cat(self.mode == mode for mode in _PRODUCTS).any(), 3, "shifts")
+        squares = delayed(m, self.mode == isa.Combine.SQUARE, 3, "squares")
         factors = [register(m, saturate(self.x[lane], 16), f"factor_{lane}")
                    for lane in range(lanes)]
         for lane in range(lanes):
@@ -61,8 +63,11 @@ class Combine(wiring.Component):
             total = direct - cross if lane % 2 == 0 else direct + cross
             total = register(m, total, f"total_{lane}")
             plain = delayed(m, self._sum(lane), 3, f"plain_{lane}")
-            result = Mux(multiplies, rounding_shift(total, _SHIFT), plain).as_signed()
-            m.d.comb += self.y[lane].eq(register(m, result, f"y_{lane}"))
+            result = Signal(signed(32), name=f"result_{lane}")
+            m.d.comb += [
+                result.eq(Mux(shifts, rounding_shift(total, _SHIFT), Mux(squares, total, plain))),
+                self.y[lane].eq(register(m, result, f"y_{lane}")),
+            ]
         return m
 
     def _sum(self, lane):
@@ -77,6 +82,8 @@ class Combine(wiring.Component):
         with m.Switch(self.mode):
             with m.Case(isa.Combine.SELF):
                 m.d.comb += second.eq(self.own[lane])
+            with m.Case(isa.Combine.SQUARE):
+                m.d.comb += second.eq(saturate(self.x[lane], 16))
             with m.Case(isa.Combine.ROTATE):
                 m.d.comb += [second.eq(self.stream[pair]), sine.eq(self.stream[pair + 1])]
             with m.Default():

@@ -21,7 +21,7 @@ def beat_layout(config):
     places = place_bits(config)
     return data.StructLayout({
         "source": 1, "place": places, "addend": 2, "scale": 2, "row_scale": 1, "word": SCALE_WORD,
-        "function": 2, "table": 1, "load": 1, "entry": 6, "combine": 3, "reduce": 2, "scalar": 1,
+        "function": 2, "table": 1, "load": 1, "entry": 6, "combine": 3, "reduce": 3, "scalar": 3,
         "narrow": 1, "output": 2, "sink": 3, "first": 1, "last": 1, "final": 1,
         "sink_address": 16, "sink_place": places, "bank": fold_bits(config), "row_address": 16})
 

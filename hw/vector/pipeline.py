@@ -12,11 +12,11 @@ from systolith.hw.vector.constant_memory import COLUMN
 from systolith.hw.vector.delay import delayed, register
 from systolith.hw.vector.function import FUNCTION_LATENCY, FunctionTables
 from systolith.hw.vector.issue import beat_layout
-from systolith.hw.vector.reciprocal import RECIPROCAL_LATENCY, Reciprocal
 from systolith.hw.vector.reduce import Reduce, reduce_latency
 from systolith.hw.vector.retire import Retire
 from systolith.hw.vector.row_memory import RowWrite
 from systolith.hw.vector.saturate import SATURATE_LATENCY, Saturate
+from systolith.hw.vector.scalar import SCALAR_LATENCY, ScalarUnit
 from systolith.hw.vector.scale import Scale
 from systolith.hw.vector.scale_word import SCALE_WORD, ScaleWords
 from systolith.hw.vector.sink import Sink
@@ -202,19 +202,19 @@ class Pipeline(wiring.Component):
     def _reductions(self, m, beat, count, result):
         latency = reduce_latency(self._config.lanes)
         m.submodules.reduce = reduce = Reduce(lanes=self._config.lanes)
-        m.submodules.reciprocal = reciprocal = Reciprocal()
+        m.submodules.scalar = scalar = ScalarUnit()
         valid = self._valid[RESULT_AT]
-        writes = Signal(latency + RECIPROCAL_LATENCY)
+        writes = Signal(latency + SCALAR_LATENCY)
         m.d.sync += writes.eq(Cat(valid & beat.last & (beat.reduce != isa.Reduce.NONE),
                                   writes[:-1]))
         m.d.comb += [
             reduce.x.eq(result), reduce.count.eq(count), reduce.mode.eq(beat.reduce),
             reduce.valid.eq(valid), reduce.first.eq(beat.first),
-            reciprocal.x.eq(reduce.y),
-            reciprocal.enable.eq(delayed(m, beat.scalar, latency, "scalar")),
-            self.row_write.valid.eq(writes[-1]), self.row_write.data.eq(reciprocal.y),
+            scalar.x.eq(reduce.y),
+            scalar.kind.eq(delayed(m, beat.scalar, latency, "scalar_kind")),
+            self.row_write.valid.eq(writes[-1]), self.row_write.data.eq(scalar.y),
             self.row_write.address.eq(
-                delayed(m, beat.row_address, latency + RECIPROCAL_LATENCY, "row_address")),
+                delayed(m, beat.row_address, latency + SCALAR_LATENCY, "row_address")),
         ]
 
     def _retire(self, m, beat):

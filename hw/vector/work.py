@@ -122,6 +122,7 @@ class Work(wiring.Component):
         illegal = [
             (fields.addend > max(isa.Addend)), (fields.scale > max(isa.Scale)),
             (fields.function > max(isa.Function)), (fields.combine > max(isa.Combine)),
+            (fields.reduce > max(isa.Reduce)), (fields.scalar > max(isa.Scalar)),
             (fields.output > max(isa.Output)), (fields.sink > max(isa.Sink)),
             (fields.source == isa.Source.VEC) & self.uses.uses_stream,
         ]

@@ -22,6 +22,7 @@ from systolith.hw.isa import (
     Pass,
     Product,
     Reduce,
+    Scalar,
     Scale,
     Sink,
     Source,
@@ -155,7 +156,8 @@ def check(command: Command, config: Config) -> None:
 
 def _check_pass(command: Pass) -> None:
     for name, kind in (("addend", Addend), ("scale", Scale), ("function", Function),
-                       ("combine", Combine), ("output", Output), ("sink", Sink)):
+                       ("combine", Combine), ("reduce", Reduce), ("scalar", Scalar),
+                       ("output", Output), ("sink", Sink)):
         if getattr(command, name) not in list(kind):
             raise CommandFault(Cause.ILLEGAL,
                                f"{name} is {getattr(command, name)}, which is no {kind.__name__}")

@@ -7,7 +7,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from systolith.hw.config import TABLE_SEGMENTS
-from systolith.hw.isa import RECIPROCAL_FRACTION, SHIFT_BITS, Output, reciprocal_table
+from systolith.hw.isa import (
+    SCALAR_FRACTION,
+    SCALAR_SEGMENTS,
+    SHIFT_BITS,
+    SUM_BITS,
+    Output,
+    scalar_table,
+)
 
 Ints = NDArray[np.int64]
 
@@ -29,7 +36,10 @@ EXP2_ONE = 255 << NARROW_SHIFT
 #: What a row's maximum is when no element of the row is valid.
 EMPTY_MAX = -(1 << 31)
 
-_RECIPROCAL = np.array(reciprocal_table(), dtype=np.int64)
+#: Right shift of a sum that is stored as a mean.
+MEAN_SHIFT = 15
+
+_SCALAR = np.array(scalar_table(), dtype=np.int64)
 
 
 def as_ints(x: ArrayLike) -> Ints:
@@ -144,21 +154,58 @@ def multiply(x: ArrayLike, y: ArrayLike) -> Ints:
     return rounding_shift(saturate(x, 16) * saturate(y, 16), COMBINE_SHIFT)
 
 
+def square(x: ArrayLike) -> Ints:
+    """``x`` saturated to INT16, squared: exact."""
+    return saturate(x, 16) ** 2
+
+
 def reciprocal(r: ArrayLike) -> Ints:
-    """``1 / r`` as a scale word, for INT32 ``r``; 0 (the scale zero) where ``r <= 0``.
+    """``1 / r`` as a scale word, for ``r`` of 48 bits; 0 (the scale zero) where ``r <= 0``.
 
     ``r`` is cut to a 16-bit mantissa ``m`` with ``r ~ m * 2**e``; ``2**31 / m`` comes from a table
     of 128 chords. Relative error below 5e-5 (tested over the whole range of mantissas).
     """
-    r = as_ints(r)
-    safe = np.maximum(r, 1)
+    mantissa, exponent = _normalized(r)
+    value = _chord(mantissa, 0)
+    return np.where(as_ints(r) > 0, scale_word(value, 31 + exponent), 0)
+
+
+def inverse_root(r: ArrayLike) -> Ints:
+    """``1 / sqrt(r)`` as a scale word, for ``r`` of 48 bits; 0 where ``r <= 0``.
+
+    As :func:`reciprocal`, with a table of ``2**23 / sqrt(m * 2**(e % 2))``. Relative error below
+    1e-4.
+    """
+    mantissa, exponent = _normalized(r)
+    value = _chord(mantissa, 1 + (exponent & 1))
+    return np.where(as_ints(r) > 0, scale_word(value, 23 + (exponent >> 1)), 0)
+
+
+def number_scale(r: ArrayLike) -> Ints:
+    """``r / 2**31`` as a scale word, ``r`` saturated to INT32, cut to 16 bits; 0 if ``r <= 0``."""
+    mantissa, exponent = _normalized(saturate(r, 32))
+    return np.where(as_ints(r) > 0, scale_word(mantissa, 31 - exponent), 0)
+
+
+def mean(r: ArrayLike) -> Ints:
+    """``r / 2**15``, ties to even, saturated to INT32: a sum of elements times ``2**15 / n``."""
+    return saturate(rounding_shift(r, MEAN_SHIFT), 32)
+
+
+def _normalized(r: ArrayLike) -> tuple[Ints, Ints]:
+    """(mantissa in [2**15, 2**16), exponent), the mantissa cut; of 1 where ``r <= 0``."""
+    safe = np.maximum(as_ints(r), 1)
     exponent = np.frexp(safe.astype(np.float64))[1].astype(np.int64) - 16
     mantissa = np.where(exponent >= 0, safe >> np.maximum(exponent, 0),
                         safe << np.maximum(-exponent, 0))
-    entry = _RECIPROCAL[mantissa - (1 << 15) >> RECIPROCAL_FRACTION]
-    fraction = mantissa & (1 << RECIPROCAL_FRACTION) - 1
-    value = entry[..., 0] - (entry[..., 1] * fraction >> RECIPROCAL_FRACTION)
-    return np.where(r > 0, scale_word(value, 31 + exponent), 0)
+    return mantissa, exponent
+
+
+def _chord(mantissa: Ints, table: ArrayLike) -> Ints:
+    entry = _SCALAR[SCALAR_SEGMENTS * as_ints(table) + (mantissa >> SCALAR_FRACTION)
+                    - SCALAR_SEGMENTS]
+    fraction = mantissa & (1 << SCALAR_FRACTION) - 1
+    return entry[..., 0] - (entry[..., 1] * fraction >> SCALAR_FRACTION)
 
 
 def reduce_max(x: ArrayLike, valid: ArrayLike) -> Ints:
@@ -167,8 +214,15 @@ def reduce_max(x: ArrayLike, valid: ArrayLike) -> Ints:
 
 
 def reduce_sum(x: ArrayLike, valid: ArrayLike) -> Ints:
-    """Sum of the valid elements, each saturated to INT16 first, so 65,535 never overflow."""
-    return np.where(valid, saturate(x, 16), 0).sum(axis=-1)
+    """Sum of the valid elements, exact: 65,535 INT32 fit the 48 bits of the row's sum."""
+    total = np.where(valid, as_ints(x), 0).sum(axis=-1)
+    assert np.all(np.abs(total) < 1 << SUM_BITS - 1)
+    return total
+
+
+def reduce_index(x: ArrayLike, valid: ArrayLike) -> Ints:
+    """Place of the largest valid element, the first of equal ones; 0 where there is none."""
+    return np.where(valid, as_ints(x), EMPTY_MAX).argmax(axis=-1)
 
 
 def reduce_absmax(x: ArrayLike, valid: ArrayLike) -> Ints:

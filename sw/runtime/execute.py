@@ -231,6 +231,8 @@ def _combine(command: Pass, memories: Memories, x2: Ints, x3: Ints) -> Ints:
         return x3
     if command.combine == Combine.SELF:
         return numerics.multiply(x3, x2)
+    if command.combine == Combine.SQUARE:
+        return numerics.square(x3)
     words = addressing.stream_words(command)
     stream = memories.vec[words].astype(np.int64).reshape(command.rows, -1)
     if command.combine == Combine.ADD:
@@ -250,11 +252,12 @@ def _valid(command: Pass, m: int, n: int) -> NDArray[np.bool_]:
 
 def _reduce(command: Pass, x: Ints, valid: NDArray[np.bool_]) -> Ints:
     function = {Reduce.MAX: numerics.reduce_max, Reduce.SUM: numerics.reduce_sum,
-                Reduce.ABSMAX: numerics.reduce_absmax}[Reduce(command.reduce)]
-    result = function(x, valid)
-    if command.scalar == Scalar.RECIPROCAL:
-        result = numerics.reciprocal(result)
-    return result & 0xFFFFFFFF
+                Reduce.ABSMAX: numerics.reduce_absmax,
+                Reduce.INDEX: numerics.reduce_index}[Reduce(command.reduce)]
+    stored = {Scalar.NONE: lambda r: numerics.saturate(r, 32),
+              Scalar.RECIPROCAL: numerics.reciprocal, Scalar.INVERSE_ROOT: numerics.inverse_root,
+              Scalar.SCALE: numerics.number_scale, Scalar.MEAN: numerics.mean}
+    return stored[Scalar(command.scalar)](function(x, valid)) & 0xFFFFFFFF
 
 
 def _sink(command: Pass, memories: Memories, x: Ints) -> None:

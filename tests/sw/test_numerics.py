@@ -126,9 +126,30 @@ def test_reductions(elements):
     valid = np.array([[flag for _, flag in elements]])
     chosen = [value for value, flag in elements if flag]
     assert numerics.reduce_max(x, valid)[0] == max(chosen, default=-2 ** 31)
-    assert numerics.reduce_sum(x, valid)[0] == sum(clamp(v, 16) for v in chosen)
+    assert numerics.reduce_sum(x, valid)[0] == sum(chosen)
     assert numerics.reduce_absmax(x, valid)[0] == max(
         (min(abs(v), 2 ** 31 - 1) for v in chosen), default=0)
+
+
+@given(st.lists(st.integers(-2 ** 31, 2 ** 31 - 1), min_size=1, max_size=20), st.data())
+def test_index_is_the_first_of_the_largest(x, data):
+    valid = data.draw(st.integers(0, len(x)))
+    got = numerics.reduce_index([x], [np.arange(len(x)) < valid])[0]
+    assert got == (x.index(max(x[:valid])) if valid else 0)
+
+
+@given(st.integers(1, 2 ** 47 - 1))
+def test_inverse_root_and_number_scale(r):
+    multiplier, shift = numerics.split_scale(numerics.inverse_root(r))
+    assert abs(float(multiplier) / 2.0 ** int(shift) * r ** 0.5 - 1) < 1e-4
+    multiplier, shift = numerics.split_scale(numerics.number_scale(r))
+    number = min(r, 2 ** 31 - 1)
+    assert -2 ** -15 < float(multiplier) / 2.0 ** int(shift) * 2 ** 31 / number - 1 <= 0
+
+
+@given(st.integers(-2 ** 47, 2 ** 47 - 1))
+def test_mean(r):
+    assert numerics.mean(r) == max(-2 ** 31, min(2 ** 31 - 1, round(Fraction(r, 2 ** 15))))
 
 
 def test_matmul_is_exact_and_wraps():

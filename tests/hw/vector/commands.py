@@ -12,6 +12,7 @@ from systolith.hw.isa import (
     Output,
     Pass,
     Reduce,
+    Scalar,
     Scale,
     Sink,
     Source,
@@ -59,7 +60,7 @@ def random_pass(config: Config, rng: np.random.Generator) -> Pass:
         return int(rng.integers(limit))
 
     source = Source(int(rng.integers(2)))
-    combine = Combine(int(rng.choice([0, 3] if source == Source.VEC else [0, 1, 2, 3, 4])))
+    combine = Combine(int(rng.choice([0, 3, 5] if source == Source.VEC else [0, 1, 2, 3, 4, 5])))
     sink = Sink(int(rng.integers(5)))
     sink_region = {Sink.NONE: Region.ACT, Sink.ACT: Region.ACT, Sink.VEC: Region.VEC}.get(
         sink, Region.WGT)
@@ -67,7 +68,7 @@ def random_pass(config: Config, rng: np.random.Generator) -> Pass:
         source=source, addend=Addend(int(rng.integers(3))), scale=Scale(int(rng.integers(3))),
         row_scale=int(rng.integers(2)), function=Function(int(rng.choice([0, 0, 1, 2]))),
         table=int(rng.integers(config.tables)), combine=combine,
-        reduce=Reduce(int(rng.integers(4))), scalar=int(rng.integers(2)),
+        reduce=Reduce(int(rng.integers(5))), scalar=Scalar(int(rng.integers(5))),
         narrow=int(rng.integers(2)), output=Output(int(rng.integers(3))), sink=sink,
         causal=int(rng.integers(2)), rows=rows, beats=beats,
         valid=int(rng.integers(beats * config.lanes + 3)), position=_position(rng, beats, config),

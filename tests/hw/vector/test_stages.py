@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""The stages without state: addend, combination, saturation, reciprocal, validity."""
+"""The stages without state: addend, combination, saturation, scalar unit, validity."""
 import cocotb
 import numpy as np
 import pytest
@@ -7,8 +7,8 @@ import pytest
 from systolith.hw import isa
 from systolith.hw.vector.addend import ADDEND_LATENCY, Addend
 from systolith.hw.vector.combine import COMBINE_LATENCY, Combine
-from systolith.hw.vector.reciprocal import RECIPROCAL_LATENCY, Reciprocal
 from systolith.hw.vector.saturate import SATURATE_LATENCY, Saturate
+from systolith.hw.vector.scalar import SCALAR_LATENCY, ScalarUnit
 from systolith.hw.vector.validity import VALIDITY_LATENCY, Validity
 from systolith.sw.reference import numerics
 from tests.bench import parameters, simulate
@@ -62,7 +62,7 @@ async def adds(dut):
 
 
 @only_for("combine")
-@cocotb.parametrize(mode=list(range(5)))
+@cocotb.parametrize(mode=list(range(6)))
 async def combines(dut, mode):
     rng = np.random.default_rng(2)
     x, stream = corner_pairs(CORNERS_32, CORNERS_16)
@@ -76,6 +76,7 @@ async def combines(dut, mode):
             isa.Combine.ADD: lambda: numerics.saturate(x + stream, 32),
             isa.Combine.MULTIPLY: lambda: numerics.multiply(x, stream),
             isa.Combine.SELF: lambda: numerics.multiply(x, own),
+            isa.Combine.SQUARE: lambda: numerics.square(x),
             isa.Combine.ROTATE: lambda: numerics.rotate(x, stream)}[isa.Combine(mode)]()
     assert np.array_equal(unpacked(got, 32), want)
 
@@ -99,16 +100,25 @@ async def narrows_and_saturates(dut):
     assert np.array_equal(unpacked(got, 16), want)
 
 
-@only_for("reciprocal")
-async def inverts(dut):
+@only_for("scalar")
+@cocotb.parametrize(kind=list(range(5)))
+async def stores(dut, kind):
     rng = np.random.default_rng(4)
-    powers = (1 << np.arange(31))[:, None] + np.arange(-2, 3)
+    powers = (1 << np.arange(47))[:, None] + np.arange(-2, 3)
     mantissas = np.arange(1 << 15, 1 << 16)
-    x = np.concatenate([powers.ravel(), mantissas, mantissas[::7] << 15, CORNERS_32,
-                        numbers(rng, 32, BEATS)])
-    enable = (rng.random(len(x)) < 0.9).astype(int)
-    got = await stream_through(dut, {"x": x, "enable": enable}, "y", RECIPROCAL_LATENCY)
-    want = np.where(enable, numerics.reciprocal(x), x & 0xFFFFFFFF)
+    # Ties and ends of the mean, ends of INT32 and of the 48 bits.
+    ends = [sign * ((value << 15) + half + near) for sign in (1, -1) for value in (0, 1, 2, 1 << 31)
+            for half in (0, 1 << 14) for near in (-1, 0, 1)]
+    x = np.concatenate([powers.ravel(), mantissas, mantissas[::7] << 15, mantissas[::7] << 31,
+                        CORNERS_32, ends, numbers(rng, 32, BEATS) << 15,
+                        [-(1 << 47), (1 << 47) - 1]])
+    got = await stream_through(dut, {"x": x & (1 << 48) - 1, "kind": [kind] * len(x)}, "y",
+                               SCALAR_LATENCY)
+    want = {isa.Scalar.NONE: lambda r: numerics.saturate(r, 32),
+            isa.Scalar.RECIPROCAL: numerics.reciprocal,
+            isa.Scalar.INVERSE_ROOT: numerics.inverse_root,
+            isa.Scalar.SCALE: numerics.number_scale,
+            isa.Scalar.MEAN: numerics.mean}[isa.Scalar(kind)](x) & 0xFFFFFFFF
     wrong = np.flatnonzero(np.array(got) != want)
     assert not wrong.size, f"{len(wrong)} wrong, the first at {x[wrong[0]]}"
 
@@ -133,8 +143,8 @@ def test_block(block):
     simulate(BLOCKS[block](lanes=LANES), block, __name__, parameters={"block": block})
 
 
-def test_reciprocal():
-    simulate(Reciprocal(), "reciprocal", __name__, parameters={"block": "reciprocal"})
+def test_scalar_unit():
+    simulate(ScalarUnit(), "scalar", __name__, parameters={"block": "scalar"})
 
 
 def test_rejects_odd_lanes():

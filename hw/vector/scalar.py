@@ -1,0 +1,98 @@
+"""The scalar unit: what is stored of a row's reduction."""
+from amaranth import *
+from amaranth.lib import data, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from systolith.hw import isa
+from systolith.hw.vector.delay import delayed, register
+from systolith.hw.vector.rounding import rounding_shift, saturate
+from systolith.hw.vector.scale_word import SCALE_WORD
+
+#: Cycles from number to what is stored of it.
+SCALAR_LATENCY = 6
+
+_Entry = data.StructLayout({"base": 16, "slope": 9})
+
+#: Right shift of a mean.
+_MEAN_SHIFT = 15
+
+
+def _normalize(x, steps):
+    """Shift ``x`` left by each power of two in ``steps`` that drops only zeros; also the shifts."""
+    shifts = []
+    for step in steps:
+        empty = x[-step:] == 0
+        x = Mux(empty, Cat(Const(0, step), x[:-step]), x)
+        shifts.append(empty)
+    return x, Cat(reversed(shifts))
+
+
+class ScalarUnit(wiring.Component):
+    """``numerics.reciprocal``, ``inverse_root``, ``number_scale``, ``mean``, or the number itself.
+
+    The number is normalized to a 16-bit mantissa and its leading zeros; a ROM of 3 x 128 chords
+    gives the functions of the mantissa. Latency :data:`SCALAR_LATENCY`, one number a cycle.
+
+    Members
+    -------
+    x : In(signed 48)
+        Number.
+    kind : In(isa.Scalar)
+        What to store of it.
+    y : Out(32)
+        A scale word, or a number saturated to INT32.
+    """
+
+    def __init__(self):
+        super().__init__({"x": In(signed(isa.SUM_BITS)), "kind": In(3), "y": Out(32)})
+
+    def elaborate(self, platform):
+        m = Module()
+        positive = delayed(m, self.x > 0, SCALAR_LATENCY - 1, "positive")
+        kind = delayed(m, self.kind, SCALAR_LATENCY - 1, "kind")
+        number = Mux(self.kind == isa.Scalar.MEAN,
+                     saturate(rounding_shift(self.x, _MEAN_SHIFT), 32), saturate(self.x, 32))
+        number = delayed(m, number.as_signed(), SCALAR_LATENCY - 1, "number")
+        mantissa, zeros = self._mantissa(m)
+        chord = self._chord(m, mantissa, zeros)
+        zeros = delayed(m, zeros, 3, "zeros")
+        mantissa = delayed(m, mantissa, 3, "mantissa_late")
+        word, result = Signal(SCALE_WORD), Signal(32)
+        # With z leading zeros of 48 the number is mantissa * 2**(32 - z).
+        with m.Switch(kind):
+            with m.Case(isa.Scalar.RECIPROCAL):
+                m.d.comb += [word.multiplier.eq(chord), word.shift.eq(63 - zeros)]
+            with m.Case(isa.Scalar.INVERSE_ROOT):
+                m.d.comb += [word.multiplier.eq(chord), word.shift.eq(39 - ((zeros + 1) >> 1))]
+            with m.Case(isa.Scalar.SCALE):
+                m.d.comb += [word.multiplier.eq(mantissa), word.shift.eq(zeros - 1)]
+        with m.If((kind == isa.Scalar.NONE) | (kind == isa.Scalar.MEAN)):
+            m.d.comb += result.eq(number)
+        with m.Elif(positive):
+            m.d.comb += result.eq(word.as_value())
+        m.d.comb += self.y.eq(register(m, result, "y_1"))
+        return m
+
+    def _mantissa(self, m):
+        """Upper 16 bits of the normalized number and its leading zeros, two cycles later."""
+        x = Mux(self.kind == isa.Scalar.SCALE, saturate(self.x, 32), self.x)[:isa.SUM_BITS]
+        coarse, many = _normalize(x, (32, 16, 8))
+        coarse, many = register(m, coarse, "coarse"), register(m, many, "many")
+        fine, few = _normalize(coarse, (4, 2, 1))
+        return register(m, fine[-16:], "mantissa"), register(m, Cat(few, many), "leading")
+
+    def _chord(self, m, mantissa, zeros):
+        """The function of the mantissa, three cycles later."""
+        init = [{"base": base, "slope": slope} for base, slope in isa.scalar_table()]
+        m.submodules.chords = chords = Memory(shape=_Entry, depth=len(init), init=init)
+        read = chords.read_port()
+        root = delayed(m, self.kind == isa.Scalar.INVERSE_ROOT, 2, "root")
+        # The mantissa's top bit is 1 and not part of the segment.
+        segment = mantissa[isa.SCALAR_FRACTION:-1]
+        m.d.comb += read.addr.eq(Cat(segment, root & ~zeros[0], root & zeros[0]))
+        entry = register(m, read.data, "entry")
+        fraction = delayed(m, mantissa[:isa.SCALAR_FRACTION], 2, "fraction")
+        product = register(m, entry.slope * fraction, "product")
+        base = register(m, entry.base, "base_1")
+        return (base - product[isa.SCALAR_FRACTION:])[:16]
