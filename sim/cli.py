@@ -32,8 +32,8 @@ def _example(*lines: str) -> str:
     return "\n\n".join(["Example:", *(f"  {line}" for line in lines)])
 
 
-def _layer(value: str) -> str:
-    if value != "all" and not value.isdecimal():
+def _layer(value: str | None) -> str | None:
+    if value is not None and value != "all" and not value.isdecimal():
         raise typer.BadParameter(f"{value!r} is neither a number nor 'all'")
     return value
 
@@ -45,8 +45,8 @@ ConfigName = Annotated[str, typer.Option(
     "--config", metavar="NAME", help="Named configuration, see `systolith configs`.")]
 ModelName = Annotated[str, typer.Argument(
     metavar="MODEL", help="Name of a model, or path of a checkpoint.")]
-Layer = Annotated[str, typer.Option(
-    "--layer", metavar="N|all", callback=_layer, help="Which layer, or all of them.")]
+Layer = Annotated[str | None, typer.Option(
+    "--layer", metavar="N|all", callback=_layer, help="Which layer, or all of them; 0 by default.")]
 Prompt = Annotated[str | None, typer.Option(
     "--prompt", metavar="TEXT", help="Text to run on; one of the model's own by default.")]
 DeviceOption = Annotated[DeviceName, typer.Option("--device", help="Where to run.")]
@@ -66,10 +66,17 @@ def _main(_version: Annotated[bool, typer.Option(
     """Systolith: an INT8 transformer accelerator and its compiler."""
 
 
-@app.command(epilog=_example("systolith run glassllm --layer 2 --prompt 'Alice was' --json -"))
+@app.command(epilog=_example("systolith run glassllm --layer 2 --prompt 'Alice was' --json -",
+                             "systolith run glassllm --prompt 'Alice was' --tokens 40",
+                             "systolith run mathformer '7*8='"))
 def run(
     model: ModelName = "glassllm",
-    layer: Layer = "0",
+    text: Annotated[str | None, typer.Argument(
+        metavar="PROMPT", help="As --prompt, and lets the whole model go on with it.")] = None,
+    layer: Layer = None,
+    tokens: Annotated[int | None, typer.Option(
+        "--tokens", metavar="N", min=1,
+        help="Run the whole model and write so many tokens; 40 after PROMPT.")] = None,
     prompt: Prompt = None,
     config: ConfigName = "sim16",
     device: DeviceOption = DeviceName.rtl,
@@ -82,24 +89,69 @@ def run(
     save: Annotated[str | None, typer.Option(
         "--save", metavar="PROGRAM", callback=writable_path,
         help="Also write the compiled layer as a program file.")] = None,
+    temperature: Annotated[float, typer.Option(
+        "--temperature", min=0, help="Of sampling; 0 takes the best token.")] = 0.0,
+    top_k: Annotated[int | None, typer.Option(
+        "--top-k", min=1, help="Sample among so many best tokens.")] = None,
+    top_p: Annotated[float, typer.Option(
+        "--top-p", max=1, help="Sample among the best tokens that reach this probability.")] = 1.0,
+    slide: Annotated[bool, typer.Option(
+        "--slide", help="Go on with the last half of a full context.")] = False,
     json: Json = None,
 ) -> None:
-    """Run the attention of a layer and compare every byte with the NumPy reference."""
+    """Run the attention of a layer and compare every byte with the NumPy reference; or, with PROMPT
+    or --tokens, let the whole model write text, everything in the accelerator."""
     if stall and device is DeviceName.functional:
         fail("--stall needs --device rtl: the functional device has no cycles", USAGE)
+    writes = text is not None or tokens is not None
+    if writes and (layer is not None or save):
+        fail("--layer and --save run one layer; leave out PROMPT and --tokens", USAGE)
+    if text is not None and prompt is not None:
+        fail("the prompt is given twice, as PROMPT and by --prompt", USAGE)
+    where = {"config": config, "device": device.value, "max_cycles": max_cycles, "stall": stall,
+             "seed": seed}
+    with user_errors():
+        if writes:
+            _write_text(model, text if text is not None else prompt, tokens, slide,
+                        {"temperature": temperature, "top_k": top_k, "top_p": top_p}, where, json)
+        else:
+            _run_layer(model, layer or "0", prompt, save, where, json)
+
+
+def _write_text(model: str, prompt: str | None, tokens: int | None, slide: bool,
+                sampling: dict, where: dict, json: str | None) -> None:
+    from systolith.sim.commands import complete as command
+    from systolith.sim.progress import Progress
+    from systolith.sw.runtime.sampling import Sampling
+
+    if not 0 < sampling["top_p"]:
+        fail(f"--top-p must be above 0, not {sampling['top_p']}", USAGE)
+    request = command.Request(
+        model=command.model_of(model, prompt), prompt=prompt,
+        tokens=tokens or command.DEFAULT_TOKENS, slide=slide,
+        sampling=Sampling(seed=where["seed"], **sampling), **where)
+    quiet = json == "-"
+    result = command.complete(
+        request, progress=Progress(),
+        show=(lambda piece: None) if quiet else lambda piece: typer.echo(piece, nl=False))
+    if write_json(result.as_json(), json):
+        typer.echo("\n")
+        command.print_completion(result)
+
+
+def _run_layer(model: str, layer: str, prompt: str | None, save: str | None, where: dict,
+               json: str | None) -> None:
     if save and layer == "all":
         fail("--save writes one layer: name it with --layer N", USAGE)
-    with user_errors():
-        from systolith.sim.commands import run as command
-        from systolith.sim.progress import Progress
-        from systolith.sim.report import print_report
+    from systolith.sim.commands import run as command
+    from systolith.sim.progress import Progress
+    from systolith.sim.report import print_report
 
-        request = command.Request(
-            model=model, layer=layer if layer == "all" else int(layer), prompt=prompt,
-            config=config, device=device.value, max_cycles=max_cycles, stall=stall, seed=seed)
-        result = command.run(request, save=Path(save) if save else None, progress=Progress())
-        if write_json(result.as_json(), json):
-            print_report(result)
+    request = command.Request(model=model, layer=layer if layer == "all" else int(layer),
+                              prompt=prompt, **where)
+    result = command.run(request, save=Path(save) if save else None, progress=Progress())
+    if write_json(result.as_json(), json):
+        print_report(result)
     if not result.bit_exact:
         fail(f"{result.different_bytes} of {result.output_bytes} output bytes differ from the "
              "NumPy reference")

@@ -372,3 +372,52 @@ def test_make_leaves_out_what_is_not_given(stand_in):
                              "--no-print-directory", "sim", "VENV=."],
                             text=True, capture_output=True, check=True)
     assert result.stdout.split() == ["run"]
+
+
+# whole models ------------------------------------------------------------------------------------
+
+WHOLE_KEYS = {
+    "model", "prompt", "text", "prompt_tokens", "tokens", "config", "device", "stall", "seed",
+    "cycles", "macs", "peak_macs_per_cycle", "utilization", "engines", "move_bytes", "prefill",
+    "decode", "seconds"}
+
+
+def test_a_sum_is_answered():
+    result = result_of("run", "mathformer", "7*8=", "--device", "functional", "--config", "tiny")
+    assert set(result) == WHOLE_KEYS
+    assert (result["model"], result["text"]) == ("mathformer-mul", "56")
+
+
+def test_a_language_model_goes_on():
+    options = ("run", "glassllm", "--prompt", "Alice was", "--tokens", "6",
+               "--device", "functional")
+    result = result_of(*options)
+    assert len(result["tokens"]) == 6
+    outcome = systolith(*options)
+    assert outcome.stdout.startswith(result["text"])
+    assert "all 4 layers" in outcome.stdout
+
+
+def test_sampling_repeats_with_its_seed():
+    def text(seed):
+        return result_of("run", "glassllm", "Alice was", "--tokens", "6", "--device", "functional",
+                         "--temperature", "1", "--top-k", "50", "--seed", seed)["text"]
+
+    assert text(1) == text(1)
+    assert text(1) != text(2)
+
+
+@pytest.mark.parametrize(("arguments", "code", "text"), [
+    (("run", "glassllm", "Alice", "--layer", "0"), 2, "--layer and --save run one layer"),
+    (("run", "glassllm", "Alice", "--prompt", "Bob"), 2, "the prompt is given twice"),
+    (("run", "glassllm", "Alice", "--top-p", "0"), 2, "--top-p must be above 0, not 0.0"),
+    (("run", "mathformer", "78="), 2, "has none of the signs + - * /"),
+    (("run", "glassllm", "Alice " * 60, "--device", "functional"), 2, "tokens, but glassllm takes"),
+    (("run", "glassllm", "Alice was", "--tokens", "200", "--device", "functional"), 1,
+     "do not fit the context"),
+])
+def test_mistakes_with_whole_models(arguments, code, text):
+    outcome = systolith(*arguments)
+    assert outcome.exit_code == code, outcome.output
+    assert text in outcome.stderr
+    assert "Traceback" not in outcome.output

@@ -1,0 +1,164 @@
+"""``systolith run MODEL --tokens N``: a whole decoder writes text, token by token."""
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from systolith.hw.config import Config
+from systolith.hw.configs import get_config
+from systolith.sim.devices import open_device
+from systolith.sim.measure import Measure, total
+from systolith.sim.progress import Progress
+from systolith.sim.text import number, percent, print_facts
+from systolith.sw.decoder import Session, StepResult, compile_decoder
+from systolith.sw.models import Model, ModelError, load_model
+from systolith.sw.runtime.sampling import Sampling
+
+#: Tokens after which a model has said what it has to say.
+ENDS = ("</s>", "<eos>")
+
+#: Tokens written when the command line does not say how many.
+DEFAULT_TOKENS = 40
+
+
+#: Which of the mathformers takes a sum, by its sign.
+MATHFORMERS = {"+": "add", "-": "sub", "*": "mul", "/": "div"}
+
+
+def model_of(name: str, prompt: str | None) -> str:
+    """The model that ``name`` stands for: ``mathformer`` is the one for the prompt's sign."""
+    if name != "mathformer":
+        return name
+    sign = next((char for char in prompt or "+" if char in MATHFORMERS), None)
+    if sign is None:
+        raise ModelError(f"the prompt {prompt!r} has none of the signs {' '.join(MATHFORMERS)}, by "
+                         "which mathformer chooses its model; name one of "
+                         + ", ".join(f"mathformer-{kind}" for kind in MATHFORMERS.values()))
+    return f"mathformer-{MATHFORMERS[sign]}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What the command line asked for."""
+
+    model: str
+    prompt: str | None
+    tokens: int
+    config: str
+    device: str
+    max_cycles: int
+    stall: int
+    seed: int
+    slide: bool
+    sampling: Sampling
+
+
+@dataclass(frozen=True)
+class Completion:
+    """The text and what it cost: the prefill of the prompt, then a step a token."""
+
+    request: Request
+    model: Model
+    config: Config
+    prompt: str
+    ids: tuple[int, ...]
+    text: str
+    written: tuple[int, ...]
+    results: tuple[StepResult, ...]
+    seconds: dict[str, float]
+
+    @property
+    def prefill(self) -> Measure:
+        """Cycles and work of the prompt."""
+        return self._measure(self.results[:1])
+
+    @property
+    def decode(self) -> Measure | None:
+        """Cycles and work of the steps; None where there were none."""
+        return self._measure(self.results[1:]) if len(self.results) > 1 else None
+
+    @property
+    def measure(self) -> Measure:
+        """Cycles and work of everything but loading the weights."""
+        return self._measure(self.results)
+
+    def _measure(self, results: tuple[StepResult, ...]) -> Measure:
+        return total([Measure(self.config, each.macs, each.counters) for each in results])
+
+    def as_json(self) -> dict[str, object]:
+        """The report under its stable keys."""
+        decode = self.decode
+        return {"model": self.model.name, "prompt": self.prompt, "text": self.text,
+                "prompt_tokens": len(self.ids), "tokens": list(self.written),
+                "config": self.config.name, "device": self.request.device,
+                "stall": self.request.stall, "seed": self.request.seed, **self.measure.as_json(),
+                "prefill": self.prefill.as_json(), "decode": decode and decode.as_json(),
+                "seconds": self.seconds}
+
+
+def complete(request: Request, *, show: Callable[[str], None], progress: Progress) -> Completion:
+    """Write text after a prompt; ``show`` gets each piece of it as soon as it is there.
+
+    Raises
+    ------
+    ConfigError, ModelError, CompileError
+        When the request cannot be met; a full context is one of them unless it slides.
+    DeviceError, StuckError, ToolchainError
+        When the device fails.
+    """
+    config, model = get_config(request.config), load_model(request.model)
+    prompt = model.default_prompt if request.prompt is None else request.prompt
+    ids = model.encode(prompt)
+    with progress.stage("compile"):
+        compiled = compile_decoder(model, config)
+    with open_device(request.device, config, stall=request.stall, seed=request.seed,
+                     progress=progress) as device:
+        with progress.stage("load weights"):
+            session = Session(compiled, device, slide=request.slide,
+                              max_cycles=request.max_cycles)
+        with progress.stage("prefill"):
+            results = [session.prefill(ids)]
+        written, text = _write(request, model, session, results, ids, show)
+    return Completion(request, model, config, prompt, tuple(ids), text, tuple(written),
+                      tuple(results), dict(progress.seconds))
+
+
+def _write(request: Request, model: Model, session: Session, results: list[StepResult],
+           ids: list[int], show: Callable[[str], None]) -> tuple[list[int], str]:
+    """Steps until the model ends or the tokens are written; the tokens and their text."""
+    written: list[int] = []
+    text, before = "", model.decode(ids)
+    while len(written) < request.tokens:
+        result = results[-1]
+        # Greedy tokens come from the accelerator; only sampling uses the logits.
+        token = (result.token if request.sampling.greedy
+                 else request.sampling.choose(result.scores[-1]))
+        if model.decode([token]).strip() in ENDS:
+            break
+        written.append(token)
+        whole = model.decode([*ids, *written])[len(before):]
+        show(whole[len(text):])
+        text = whole
+        if len(written) < request.tokens:
+            results.append(session.step(token))
+    return written, text
+
+
+def print_completion(done: Completion) -> None:
+    """What ran and what it cost."""
+    config = done.config
+    facts = [("Model", f"{done.model.name}, all {done.model.layers} layers; from embedding to "
+                       "the choice of the token all tensor operations ran in the accelerator"),
+             ("Configuration", f"{config.name}: {config.rows} x {config.cols} cells"),
+             ("Device", done.request.device)]
+    for name, measure, count in (("Prefill", done.prefill, len(done.ids)),
+                                 ("Decode", done.decode, len(done.results) - 1)):
+        if measure is not None:
+            facts.append((name, _cost(measure, count)))
+    print_facts(facts)
+
+
+def _cost(measure: Measure, count: int) -> str:
+    tokens = f"{count} token{'s' if count != 1 else ''}"
+    if measure.cycles is None:
+        return f"{tokens}, {measure.macs:,} useful MACs"
+    return (f"{tokens} in {number(measure.cycles)} cycles, {number(measure.cycles // count)} each; "
+            f"{percent(measure.utilization)} of the array's peak")
