@@ -49,18 +49,18 @@ class SimulatedEncoder:
         """Unit vectors (texts, d) of token ids; rows of all texts go through at once."""
         ends = np.cumsum([len(ids) for ids in texts])
         parts = [slice(end - len(ids), end) for ids, end in zip(texts, ends, strict=True)]
-        x = np.concatenate([bert.embedded(ids, self.weights) for ids in texts])  # (T, d)
+        x: Floats = np.concatenate([bert.embedded(ids, self.weights) for ids in texts])  # (T, d)
         for layer in self._layers:
-            x = np.asarray(self._layer(x, layer, parts), dtype=np.float64)
+            x = self._layer(x, layer, parts)
         return np.stack([bert.unit(x[part].mean(axis=0)) for part in parts])
 
     def _layer(self, x: Floats, each: _Layer, parts: Sequence[slice]) -> Floats:
         layer, scales, epsilon = each.layer, each.scales, self.weights.epsilon
         w, (bq, _, bv, bo) = layer.attention, layer.biases
         h = _rows(x / each.smooth)                                      # (T, d)
-        q, k, v = (h @ weight for weight in each.qkv)                   # (T, H * hd) each
-        q, k, v = (_static(value, scale, w.head_dim) for value, scale in (
-            (q + bq, scales.q), (k, scales.k), (v, scales.v)))
+        sums = [h @ weight for weight in each.qkv]                      # (T, H * hd) each
+        q = _static(sums[0] + bq, scales.q, w.head_dim)
+        k, v = (_static(sums[i], scale, w.head_dim) for i, scale in ((1, scales.k), (2, scales.v)))
         mixed = np.concatenate([_attention(q[part], k[part], v[part], w.heads) for part in parts])
         y = x + _static(mixed, scales.o, w.head_dim) @ each.out + bo + bv @ w.wo
         x = bert.layer_norm(y, layer.norm1, epsilon)                    # (T, d)
