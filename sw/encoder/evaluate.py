@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from systolith.sw.encoder.datasets import Snippet
 from systolith.sw.encoder.quantize import quantize_encoder
 from systolith.sw.encoder.scales import calibrate_encoder
 from systolith.sw.encoder.session import as_floats
@@ -36,6 +37,35 @@ class Embeddings:
     def cosines(self) -> tuple[Floats, Floats]:
         """Cosines (texts,) of the ``int8`` and the ``ours`` vectors to the float ones."""
         return (self.float * self.int8).sum(axis=1), (self.float * self.ours).sum(axis=1)
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One row of the table: floating point, INT8 in principle, and the machine."""
+
+    model: str
+    measure: str
+    samples: int
+    float: float
+    int8: float
+    ours: float
+
+
+def evaluate(model: Encoder, snippets: Sequence[Snippet],
+             progress: Callable[[int, int], None] | None = None) -> list[Measure]:
+    """Mean cosine to the float embeddings, and how well a linear probe tells the positive snippets.
+
+    Parameters
+    ----------
+    progress : function of (texts done, texts), optional
+    """
+    vectors = embed_three_ways(model, [snippet.text for snippet in snippets], progress)
+    positive = [snippet.score > 0 for snippet in snippets]
+    int8, ours = (float(cosine.mean()) for cosine in vectors.cosines())
+    probes = [probe_accuracy(each, positive)
+              for each in (vectors.float, vectors.int8, vectors.ours)]
+    return [Measure(model.name, "mean cosine to float", len(snippets), 1.0, int8, ours),
+            Measure(model.name, "probe accuracy", len(snippets), *probes)]
 
 
 def embed_three_ways(model: Encoder, texts: Sequence[str],

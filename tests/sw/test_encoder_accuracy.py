@@ -4,8 +4,8 @@ import pytest
 
 from systolith.hw.configs import CONFIGS
 from systolith.sw.encoder import EncoderSession
-from systolith.sw.encoder.datasets import movie_snippets, news
-from systolith.sw.encoder.evaluate import embed_three_ways, probe_accuracy
+from systolith.sw.encoder.datasets import Snippet, movie_snippets, news
+from systolith.sw.encoder.evaluate import embed_three_ways, evaluate, probe_accuracy
 from systolith.sw.models import ModelError
 from systolith.sw.models.encoders import load_encoder
 from systolith.sw.reference import bert
@@ -31,6 +31,16 @@ def test_session_embeds_texts_of_several_lengths(minilm):
     assert session.embed([]).shape == (0, 384)
     with pytest.raises(ModelError, match=r"^the text is empty"):
         session.embed(["fine", ""])
+
+
+def test_measures(minilm):
+    snippets = [Snippet("A joy from start to finish.", 3.0), Snippet("A dull waste of time.", -3.0),
+                Snippet("Splendid acting!", 2.5), Snippet("I walked out.", -2.0)] * 2
+    cosine, probe = evaluate(minilm, snippets)
+    assert (cosine.model, cosine.measure, cosine.samples) == ("minilm", "mean cosine to float", 8)
+    assert cosine.float == 1 > cosine.int8 > 0.997 < cosine.ours < 1
+    assert (probe.measure, probe.samples) == ("probe accuracy", 8)
+    assert all(0 <= value <= 1 for value in (probe.float, probe.int8, probe.ours))
 
 
 def test_probe_finds_a_direction_and_nothing_in_noise():
