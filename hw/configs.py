@@ -10,7 +10,8 @@ _CONFIGS = (
            vec_depth=32768, const_depth=2048, row_depth=1024, bus_bytes=4),
     # The reference for figures.
     Config(name="sim16", rows=16, cols=16, lanes=16, act_depth=8192, wgt_depth=4096, acc_depth=2048,
-           vec_depth=8192, const_depth=512, row_depth=1024, bus_bytes=16),
+           vec_depth=8192, const_depth=512, row_depth=1024, bus_bytes=16,
+           ext_bytes=1 << 28),
 )
 
 CONFIGS = {config.name: config for config in _CONFIGS}

@@ -1,0 +1,174 @@
+"""Compilation of a whole encoder, and its runs on a device."""
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from systolith.hw.config import Config
+from systolith.hw.isa import Command, Engine, Load
+from systolith.sw.compiler.allocate import CapacityError, with_advice
+from systolith.sw.compiler.errors import CompileError
+from systolith.sw.compiler.image import Place
+from systolith.sw.compiler.layout import activation_words
+from systolith.sw.compiler.schedule import schedule
+from systolith.sw.compiler.verifier import verify
+from systolith.sw.encoder.lowering import EncoderLowering
+from systolith.sw.encoder.plan import plan_encoder
+from systolith.sw.encoder.stream import WeightStream
+from systolith.sw.reference.encoder import QuantizedEncoder, embed
+from systolith.sw.runtime.device import DEFAULT_MAX_CYCLES, Counters, Device
+from systolith.sw.runtime.program import Program, Section
+
+
+@dataclass(frozen=True)
+class EmbeddingResult:
+    """INT16 (d,), Q0.15, as the device and as the integer reference gave it."""
+
+    output: NDArray[np.int16]
+    expected: NDArray[np.int16]
+    counters: Counters
+
+    @property
+    def bit_exact(self) -> bool:
+        """Whether every output byte equals the integer reference."""
+        return bool(np.array_equal(self.output, self.expected))
+
+
+@dataclass(frozen=True)
+class CompiledEncoder:
+    """An encoder ready to run on texts of one length.
+
+    Parameters
+    ----------
+    program : Program
+        Its first ``length`` moves fetch the word of each position; :meth:`queues` puts those of
+        a text in.
+    model : QuantizedEncoder
+    length, valid : int
+        Positions, and how many of them are tokens.
+    words, ones, output : Place
+        External memory: words of the vocabulary; which positions are tokens; the embedding.
+    """
+
+    program: Program
+    model: QuantizedEncoder
+    length: int
+    valid: int
+    words: Place
+    ones: Place
+    output: Place
+
+    @property
+    def macs(self) -> int:
+        """Useful multiply-accumulates of a run: no padding."""
+        return self.program.macs
+
+    def load(self, device: Device) -> None:
+        """Write weights and words to the device, once for all texts."""
+        self.program.load(device)
+
+    def queues(self, ids: Sequence[int]) -> dict[Engine, list[Command]]:
+        """The commands of a run on the tokens ``ids``.
+
+        Raises
+        ------
+        CompileError
+            When their number is not the compiled one, or one is outside the vocabulary.
+        """
+        if len(ids) != self.valid:
+            raise CompileError(f"the text has {len(ids)} tokens, but the encoder was compiled for "
+                               f"{self.valid}")
+        for place, token in enumerate(ids):
+            if not 0 <= token < self.model.vocabulary:
+                raise CompileError(f"token {token} at place {place} is outside the vocabulary, "
+                                   f"which has tokens 0 to {self.model.vocabulary - 1}")
+        moves = list(self.program.commands[Engine.MOVE])
+        size = self.words.size // self.model.vocabulary
+        for row, token in enumerate(ids):
+            move = moves[row]
+            assert isinstance(move, Load)
+            moves[row] = dataclasses.replace(move, ext_base=self.words.offset + token * size)
+        return {**self.program.commands, Engine.MOVE: moves}
+
+    def run(self, device: Device, ids: Sequence[int],
+            max_cycles: int = DEFAULT_MAX_CYCLES) -> EmbeddingResult:
+        """Run on a device that :meth:`load` has prepared, and compare with the reference."""
+        output, counters = self.embed(device, ids, max_cycles)
+        return EmbeddingResult(output, embed(ids, self.model).astype(np.int16), counters)
+
+    def embed(self, device: Device, ids: Sequence[int],
+              max_cycles: int = DEFAULT_MAX_CYCLES) -> tuple[NDArray[np.int16], Counters]:
+        """INT16 (d,), Q0.15, and the counters."""
+        device.run(self.queues(ids))
+        counters = device.wait(max_cycles)
+        data = device.read(self.output.memory, self.output.offset, self.output.size)
+        return np.frombuffer(data, "<i2")[:self.model.width].astype(np.int16), counters
+
+
+def compile_encoder(model: QuantizedEncoder, config: Config, *, length: int,
+                    valid: int | None = None, name: str = "encoder") -> CompiledEncoder:
+    """Compile an encoder for texts of ``length`` positions.
+
+    Parameters
+    ----------
+    valid : int, optional
+        Positions that are tokens; the ones after them are padding that nothing depends on.
+
+    Raises
+    ------
+    CompileError
+        When it does not fit (with the memory, need, capacity and the nearest named configuration
+        that fits) or a parameter is outside its limit.
+    """
+    valid = _check(model, config, length, valid)
+    what = f"{name} at length {length}"
+    try:
+        weights, commands = _lower(model, config, length, valid, what)
+    except CapacityError as error:
+        raise with_advice(error, lambda other: _lower(model, other, length, valid, what)) from None
+    data = (np.arange(length) < valid).astype(np.int8)[None]
+    program = Program(config, schedule(commands, config), tuple(weights.image.sections), name,
+                      _macs(model, length, valid))
+    verify(config, program.commands)
+    sections = (*program.sections, _section("ones", weights.ones, activation_words(data, config)))
+    return CompiledEncoder(dataclasses.replace(program, sections=sections), model, length, valid,
+                           weights.words, weights.ones, weights.output)
+
+
+def _check(model: QuantizedEncoder, config: Config, length: int, valid: int | None) -> int:
+    if not 1 <= length <= model.positions:
+        raise CompileError(f"length must be from 1 to the model's {model.positions} positions, "
+                           f"not {length}")
+    valid = length if valid is None else valid
+    if not 1 <= valid <= length:
+        raise CompileError(f"valid must be from 1 to the length, {length}, not {valid}")
+    if not config.ext_bytes:
+        raise CompileError(f"configuration {config.name!r} has no external memory, out of which "
+                           "an encoder's weights come; set ext_bytes")
+    if config.tables < 2:
+        raise CompileError(f"configuration {config.name!r} holds {config.tables} function table, "
+                           "but an encoder needs 2: softmax and GELU")
+    return valid
+
+
+def _lower(model: QuantizedEncoder, config: Config, length: int, valid: int,
+           what: str) -> tuple[WeightStream, list[Command]]:
+    plan = plan_encoder(model, config, length, valid, what)
+    weights = WeightStream(model, plan, config)
+    commands = list(EncoderLowering(model, plan, weights, config).commands())
+    weights.image.check(what)
+    return weights, commands
+
+
+def _macs(model: QuantizedEncoder, length: int, valid: int) -> int:
+    linear = sum(weight.size for layer in model.layers for weight in (
+        layer.q.weight, layer.k.weight, layer.v.weight, layer.out.weight,
+        *(part.weight for group in layer.groups for part in (group.up, group.down))))
+    scores = len(model.layers) * model.heads * length * valid * model.head_dim
+    return length * linear + 2 * scores + valid * model.width
+
+
+def _section(name: str, place: Place, data: bytes) -> Section:
+    return Section(name, place.memory, place.offset, data)

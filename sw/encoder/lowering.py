@@ -1,0 +1,121 @@
+"""Lowering of an encoder: commands in an order in which they could run one by one.
+
+The order decides what runs side by side: each engine keeps it, and the scheduler lets go of the
+rest. So what waits for another engine comes after what does not.
+"""
+from collections.abc import Iterator
+
+from systolith.hw.config import Config
+from systolith.hw.isa import (
+    Combine,
+    Command,
+    Output,
+    Pass,
+    Product,
+    Reduce,
+    Scalar,
+    Scale,
+    Sink,
+    Source,
+    Table,
+)
+from systolith.sw.compiler.fields import Span, accumulators, spans
+from systolith.sw.encoder.attention import AttentionLowering
+from systolith.sw.encoder.feed_forward import FeedForwardLowering
+from systolith.sw.encoder.plan import EXP2_TABLE, EncoderPlan
+from systolith.sw.encoder.projections import ProjectionLowering
+from systolith.sw.encoder.residual import Residual, tensor
+from systolith.sw.encoder.stream import WeightStream
+from systolith.sw.reference.encoder import UNIT_BITS, QuantizedEncoder
+from systolith.sw.reference.numerics import scale_word
+
+
+class EncoderLowering:
+    """Writes the commands of a run.
+
+    Parameters
+    ----------
+    model : QuantizedEncoder
+    plan : EncoderPlan
+    weights : WeightStream
+        Brings weights into the core just before they are used.
+    config : Config
+    """
+
+    def __init__(self, model: QuantizedEncoder, plan: EncoderPlan, weights: WeightStream,
+                 config: Config):
+        self.model, self.plan, self.weights, self.config = model, plan, weights, config
+        self.residual, self.tiles = Residual(model, plan, config), plan.tiles
+
+    def commands(self) -> Iterator[Command]:
+        """The whole run."""
+        yield from self.weights.start()
+        yield Table(table=EXP2_TABLE, source_base=self.plan.table.base)
+        yield from self.embedding()
+        for index in range(len(self.model.layers)):
+            yield from self.layer(index)
+        yield from self.pool()
+        yield from self.weights.finish()
+
+    def embedding(self) -> Iterator[Command]:
+        """Positions, as an exact product with the identity, plus words that lie in ``x`` already.
+        """
+        yield from self.weights.fetch_norm(0)
+        for number, block in enumerate(self.residual.blocks):
+            acc, base = self.residual.slot(), self._positions_base(number)
+            yield from self.weights.positions(block, base)
+            for part in range(self.tiles.unit_out):
+                yield self._position_product(block, base, acc + part, part)
+            yield Pass(**accumulators(acc, self.tiles.position_stride),
+                       **self.residual.added(block), **tensor(self.model.position_word))
+            yield from self.residual.norm(block, self.weights.norm(0))
+
+    def _positions_base(self, number: int) -> int:
+        """First word of the positions of a block in activation memory."""
+        words = self.plan.block * 2 * self.tiles.units * self.tiles.unit_in
+        return self.plan.q.base + number % 2 * words
+
+    def _position_product(self, block: Span, base: int, acc: int, part: int) -> Command:
+        tiles = self.tiles
+        words = 2 * tiles.unit_in
+        return Product(
+            count0=words, act0_stride=1, wgt0_stride=1, count1=block[1] - block[0],
+            act1_stride=tiles.units * words, acc1_stride=tiles.position_stride,
+            count2=tiles.units, act2_stride=words, acc2_stride=tiles.unit_out, act_base=base,
+            wgt_base=self.plan.identity.base + part * words, acc_base=acc)
+
+    def layer(self, index: int) -> Iterator[Command]:
+        """One layer, from the normalized residual to that of the next."""
+        layer, norm = self.model.layers[index], self.weights.norm
+        parts = (self.model, self.plan, self.weights, self.residual, self.config)
+        projections = ProjectionLowering(*parts)
+        yield from projections.inputs(index, norm(2 * index))
+        yield from AttentionLowering(self.model, layer, self.plan, self.config).commands()
+        yield from projections.output(index, norm(2 * index + 1))
+        yield from FeedForwardLowering(*parts).commands(index, layer, norm(2 * index + 2))
+
+    def pool(self) -> Iterator[Command]:
+        """Mean of the rows that exist, over its length, in the first words of ``u``."""
+        plan, tiles, rows = self.plan, self.tiles, self.config.rows
+        for start, end in spans(plan.valid, plan.block):
+            yield Pass(**self.residual.source((start, end)), scale=Scale.COLUMN,
+                       const_base=plan.pool_in.base, output=Output.INT8, sink=Sink.WGT_ROWS,
+                       position=start, sink_base=plan.pool.base + start // rows,
+                       sink_row_stride=1, sink_tile_stride=plan.key_tiles)
+        acc = self.residual.slot()
+        yield Product(count0=-(-plan.valid // rows), act0_stride=1, wgt0_stride=1, count1=1,
+                      count2=tiles.width_out, wgt2_stride=plan.key_tiles, acc2_stride=1,
+                      act_base=plan.ones.base, wgt_base=plan.pool.base, acc_base=acc)
+        shape = {"rows": 1, "beats": tiles.width_beats, "valid": self.model.width}
+        sums = {**accumulators(acc, tiles.width_stride), **shape}
+        mean = {"source": Source.VEC, "source_base": plan.u.base, "source_tile_stride": 1, **shape}
+        sink = {"output": Output.INT16, "sink": Sink.VEC, "sink_base": plan.u.base,
+                "sink_tile_stride": 1}
+        yield Pass(**sums, reduce=Reduce.ABSMAX, scalar=Scalar.RECIPROCAL,
+                   row_write=plan.inverse.base)
+        yield Pass(**sums, **sink, scale=Scale.COLUMN, const_base=plan.pool_out.base, row_scale=1,
+                   row_read=plan.inverse.base)
+        yield Pass(**mean, combine=Combine.SQUARE, reduce=Reduce.SUM, scalar=Scalar.INVERSE_ROOT,
+                   row_write=plan.root.base)
+        yield Pass(**mean, **sink, **tensor(int(scale_word(1 << UNIT_BITS, 0))), row_scale=1,
+                   row_read=plan.root.base)

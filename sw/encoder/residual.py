@@ -1,0 +1,93 @@
+"""The residual in vector memory: passes over rows of it, and the accumulators between."""
+from collections.abc import Iterator
+
+from systolith.hw.config import Config
+from systolith.hw.isa import (
+    Addend,
+    Combine,
+    Command,
+    Output,
+    Pass,
+    Reduce,
+    Scalar,
+    Scale,
+    Sink,
+    Source,
+)
+from systolith.sw.compiler.fields import Fields, Span, spans
+from systolith.sw.encoder.plan import EncoderPlan
+from systolith.sw.reference.encoder import QuantizedEncoder
+from systolith.sw.reference.numerics import split_scale
+
+
+def tensor(word: int) -> Fields:
+    """A scale word as the command's own scale."""
+    multiplier, shift = split_scale(word)
+    return {"scale": Scale.TENSOR, "multiplier": int(multiplier), "shift": int(shift)}
+
+
+class Residual:
+    """Writes norms and quantizations of rows of the residual; the parts of a lowering share it.
+
+    Parameters
+    ----------
+    model : QuantizedEncoder
+    plan : EncoderPlan
+    config : Config
+    """
+
+    def __init__(self, model: QuantizedEncoder, plan: EncoderPlan, config: Config):
+        self.model, self.plan, self.config = model, plan, config
+        self.tiles = plan.tiles
+        self.blocks = spans(plan.length, plan.block)
+        self._products = 0
+
+    def slot(self) -> int:
+        """First accumulator of the next product of a block: products go around in all there are."""
+        words = self.plan.block * self.tiles.widest
+        slots = max(1, self.config.acc_half // words)
+        number, self._products = self._products, self._products + 1
+        return number % 2 * self.config.acc_half + number // 2 % slots * words
+
+    def source(self, block: Span) -> Fields:
+        """Rows of the residual as the source of a pass."""
+        beats = self.tiles.width_beats
+        return {"source": Source.VEC, "source_base": self.plan.x.base + block[0] * beats,
+                "source_row_stride": beats, "source_tile_stride": 1, "rows": block[1] - block[0],
+                "beats": beats, "valid": self.model.width}
+
+    def sink(self, block: Span) -> Fields:
+        """Rows of the residual as the sink of a pass."""
+        beats = self.tiles.width_beats
+        return {"output": Output.INT16, "sink": Sink.VEC, "sink_tile_stride": 1,
+                "sink_base": self.plan.x.base + block[0] * beats, "sink_row_stride": beats}
+
+    def added(self, block: Span) -> Fields:
+        """The residual as the stream that accumulators are added to, in place."""
+        beats = self.tiles.width_beats
+        return {**self.sink(block), "combine": Combine.ADD, "stream_row_stride": beats,
+                "stream_base": self.plan.x.base + block[0] * beats, "beats": beats,
+                "rows": block[1] - block[0], "valid": self.model.width}
+
+    def norm(self, block: Span, constants: int) -> Iterator[Command]:
+        """Layer norm of rows of the residual in place; ``constants``: its first column constant."""
+        plan, x, sink = self.plan, self.source(block), self.sink(block)
+        yield Pass(**x, **tensor(self.model.mean_word), reduce=Reduce.SUM, scalar=Scalar.MEAN,
+                   row_write=plan.mean.base)
+        yield Pass(**x, **sink, addend=Addend.ROW, row_read=plan.mean.base)
+        yield Pass(**x, combine=Combine.SQUARE, reduce=Reduce.SUM, scalar=Scalar.INVERSE_ROOT,
+                   row_write=plan.root.base)
+        yield Pass(**x, **sink, scale=Scale.COLUMN, const_base=constants, row_scale=1,
+                   row_read=plan.root.base)
+        yield Pass(**x, **sink, addend=Addend.COLUMN, const_base=constants)
+
+    def smooth(self, block: Span, constants: int, sink_base: int, stride: int) -> Iterator[Command]:
+        """Rows of the residual as INT8 in activation memory, word ``tile * stride + row``."""
+        plan, x, beats = self.plan, self.source(block), self.tiles.width_beats
+        measure = {"scale": Scale.COLUMN, "const_base": constants + 2 * beats,
+                   "reduce": Reduce.ABSMAX}
+        yield Pass(**x, **measure, scalar=Scalar.RECIPROCAL, row_write=plan.inverse.base + block[0])
+        yield Pass(**x, **measure, scalar=Scalar.SCALE, row_write=plan.scale.base + block[0])
+        yield Pass(**x, scale=Scale.COLUMN, const_base=constants + beats, row_scale=1,
+                   row_read=plan.inverse.base + block[0], output=Output.INT8, sink=Sink.ACT,
+                   sink_base=sink_base, sink_row_stride=1, sink_tile_stride=stride)
