@@ -68,7 +68,8 @@ def _main(_version: Annotated[bool, typer.Option(
 
 @app.command(epilog=_example("systolith run glassllm --layer 2 --prompt 'Alice was' --json -",
                              "systolith run glassllm --prompt 'Alice was' --tokens 40",
-                             "systolith run mathformer '7*8='"))
+                             "systolith run mathformer '7*8='",
+                             "systolith run minilm --text sentences.txt"))
 def run(
     model: ModelName = "glassllm",
     text: Annotated[str | None, typer.Argument(
@@ -86,6 +87,9 @@ def run(
         "--stall", metavar="PERCENT", min=0, max=95,
         help="Share of cycles in which host and external memory hold back at random.")] = 0,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the stalls.")] = 0,
+    lines: Annotated[Path | None, typer.Option(
+        "--text", metavar="FILE", exists=True, dir_okay=False,
+        help="For a sentence encoder: texts to embed, one a line.")] = None,
     save: Annotated[str | None, typer.Option(
         "--save", metavar="PROGRAM", callback=writable_path,
         help="Also write the compiled layer as a program file.")] = None,
@@ -100,7 +104,7 @@ def run(
     json: Json = None,
 ) -> None:
     """Run the attention of a layer and compare every byte with the NumPy reference; or, with PROMPT
-    or --tokens, let the whole model write text, everything in the accelerator."""
+    or --tokens, let the whole model write text; or, with --text, embed sentences."""
     if stall and device is DeviceName.functional:
         fail("--stall needs --device rtl: the functional device has no cycles", USAGE)
     writes = text is not None or tokens is not None
@@ -108,10 +112,14 @@ def run(
         fail("--layer and --save run one layer; leave out PROMPT and --tokens", USAGE)
     if text is not None and prompt is not None:
         fail("the prompt is given twice, as PROMPT and by --prompt", USAGE)
+    if lines is not None and (writes or layer is not None or prompt is not None or save):
+        fail("--text is for sentence encoders and takes no prompt, layer or tokens", USAGE)
     where = {"config": config, "device": device.value, "max_cycles": max_cycles, "stall": stall,
              "seed": seed}
     with user_errors():
-        if writes:
+        if lines is not None:
+            _embed(model, lines, where, json)
+        elif writes:
             _write_text(model, text if text is not None else prompt, tokens, slide,
                         {"temperature": temperature, "top_k": top_k, "top_p": top_p}, where, json)
         else:
@@ -139,6 +147,16 @@ def _write_text(model: str, prompt: str | None, tokens: int | None, slide: bool,
         command.print_completion(result)
 
 
+def _embed(model: str, path: Path, where: dict, json: str | None) -> None:
+    from systolith.sim.commands import embed as command
+    from systolith.sim.progress import Progress
+
+    result = command.embed(command.Request(model=model, **where), command.texts_of(path),
+                           progress=Progress())
+    if write_json(result.as_json(), json):
+        command.print_embedded(result)
+
+
 def _run_layer(model: str, layer: str, prompt: str | None, save: str | None, where: dict,
                json: str | None) -> None:
     if save and layer == "all":
@@ -155,6 +173,52 @@ def _run_layer(model: str, layer: str, prompt: str | None, save: str | None, whe
     if not result.bit_exact:
         fail(f"{result.different_bytes} of {result.output_bytes} output bytes differ from the "
              "NumPy reference")
+
+
+@app.command(epilog=_example("systolith similarity 'A cat sat.' 'A kitten was sitting.'"))
+def similarity(
+    first: Annotated[str, typer.Argument(metavar="TEXT", help="A sentence.")],
+    second: Annotated[str, typer.Argument(metavar="TEXT", help="Another one.")],
+    model: Annotated[str, typer.Option(
+        "--model", metavar="MODEL", help="Name of a sentence encoder, or its folder.")] = "minilm",
+    config: ConfigName = "sim16",
+    device: DeviceOption = DeviceName.functional,
+    json: Json = None,
+) -> None:
+    """Cosine of the embeddings of two sentences: 1 for the same meaning, about 0 for unrelated."""
+    with user_errors():
+        from systolith.sim.commands import embed as command
+        from systolith.sim.progress import Progress
+
+        request = command.Request(model=model, config=config, device=device.value,
+                                  max_cycles=DEFAULT_MAX_CYCLES)
+        result = command.embed(request, [first, second], progress=Progress())
+        if write_json({"similarity": result.similarity, **result.as_json()}, json):
+            typer.echo(f"{result.similarity:.4f}")
+
+
+@app.command(name="eval", epilog=_example("systolith eval minilm --samples 500 --plot minilm.png"))
+def evaluate(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="Name of a model.")],
+    samples: Annotated[int | None, typer.Option(
+        "--samples", metavar="N", min=1, help="Only so many of the data; all by default.")] = None,
+    plot: Annotated[str | None, typer.Option(
+        "--plot", metavar="PICTURE", callback=writable_path,
+        help="Also draw the table (png, svg or pdf).")] = None,
+    json: Json = None,
+) -> None:
+    """Measure accuracy on real data: floating point, INT8 in principle, and the machine."""
+    with user_errors():
+        from systolith.sim.commands import evaluate as command
+
+        if plot:
+            command.check_plot()
+        with command.bar(model) as progress:
+            rows = command.evaluate(model, samples, progress)
+        if plot:
+            command.plot(rows, Path(plot))
+        if write_json(command.as_json(rows), json):
+            command.print_rows(rows)
 
 
 @app.command(epilog=_example("systolith generate --config tiny -o build/tiny"))
