@@ -29,6 +29,8 @@ _PORTUGUESE = (
     "O que é isso? perguntou o homem, e não havia nada para fazer.",
     "Era uma vez um rei que tinha uma filha muito bonita.",
 )
+#: One problem of two digits first, then of one digit each.
+_OPERANDS = ((12, 34), (99, 1), *((a, b) for a in range(10) for b in range(1 + a % 3, a + 1, 3)))
 _SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 
 
@@ -65,7 +67,7 @@ def _load_named(name: str) -> Model:
         return load_glass(folder / "weights" / f"{language}.npz", name,
                           _ENGLISH if language == "en" else _PORTUGUESE)
     sign = _SIGNS[variant]
-    prompts = tuple(f"{a}{sign}{b}=" for a, b in ((12, 34), (7, 8), (99, 1), (56, 56), (0, 5)))
+    prompts = tuple(f"{a}{sign}{b}=" for a, b in _OPERANDS)
     return load_huggingface(folder / f"{variant}former", name, prompts)
 
 
