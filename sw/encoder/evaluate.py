@@ -39,6 +39,10 @@ class Embeddings:
         return (self.float * self.int8).sum(axis=1), (self.float * self.ours).sum(axis=1)
 
 
+#: The type, for a class that has a field of that name.
+Number = float
+
+
 @dataclass(frozen=True)
 class Measure:
     """One row of the table: floating point, INT8 in principle, and the machine."""
@@ -46,9 +50,9 @@ class Measure:
     model: str
     measure: str
     samples: int
-    float: float
-    int8: float
-    ours: float
+    float: Number
+    int8: Number
+    ours: Number
 
 
 def evaluate(model: Encoder, snippets: Sequence[Snippet],

@@ -21,7 +21,8 @@ from systolith.sw.runtime.functional import FunctionalDevice
 from systolith.sw.runtime.program import Program, load_program
 
 ROOT = Path(__file__).resolve().parents[2]
-COMMANDS = ("run", "similarity", "eval", "generate", "disasm", "verify", "bench", "configs", "doctor")
+COMMANDS = ("run", "similarity", "eval", "generate", "disasm", "verify", "bench", "configs",
+            "doctor")
 FUNCTIONAL = ("--device", "functional", "--config", "tiny", "--prompt", "Alice was")
 RUN_KEYS = {
     "model", "layer", "prompt", "tokens", "config", "device", "stall", "seed", "bit_exact",
@@ -463,7 +464,8 @@ def test_mistakes_with_sentences(sentences, tmp_path):
 # eval --------------------------------------------------------------------------------------------
 
 def test_eval_of_an_unknown_model():
-    check_refused(systolith("eval", "nothing"), 2, "unknown model 'nothing'; choose one of glassllm")
+    check_refused(systolith("eval", "nothing"), 2,
+                  "unknown model 'nothing'; choose one of glassllm")
 
 
 def test_the_table_of_eval_as_a_picture(tmp_path):
@@ -472,5 +474,6 @@ def test_the_table_of_eval_as_a_picture(tmp_path):
     path = tmp_path / "table.png"
     evaluate.plot(rows, path)
     assert path.read_bytes().startswith(b"\x89PNG")
-    assert evaluate.as_json(rows) == {"measures": [
-        {"model": "m", "measure": "accuracy", "samples": 3, "float": 1.0, "int8": 0.9, "ours": 0.8}]}
+    assert evaluate.as_json(rows) == {"measures": [{
+        "model": "m", "measure": "accuracy", "samples": 3, "float": 1.0, "int8": 0.9,
+        "ours": 0.8}]}

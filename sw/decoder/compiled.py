@@ -1,0 +1,181 @@
+"""Compilation of a decoder: its image once, and a program for every shape of a run."""
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from systolith.hw.config import Config, Region
+from systolith.hw.isa import Command, Engine, Load
+from systolith.sw.compiler.allocate import CapacityError, with_advice
+from systolith.sw.compiler.errors import CompileError
+from systolith.sw.compiler.schedule import schedule
+from systolith.sw.compiler.verifier import verify
+from systolith.sw.decoder.image import DecoderImage
+from systolith.sw.decoder.lowering import DecoderLowering
+from systolith.sw.decoder.plan import Scratch, Tiles, place_residents, place_scratch
+from systolith.sw.decoder.quantize import quantize_decoder
+from systolith.sw.decoder.samples import calibration_samples
+from systolith.sw.decoder.scales import calibrate_decoder
+from systolith.sw.models.model import Model
+from systolith.sw.reference.decoder import QuantizedDecoder
+from systolith.sw.runtime.program import Program
+
+#: Most positions of one run; longer prompts take several.
+MOST_ROWS = 64
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A run: ``length`` new positions after ``position``; logits of the last one, or of all."""
+
+    length: int
+    position: int
+    all_logits: bool = False
+
+
+@dataclass(frozen=True)
+class Run:
+    """A program of a shape. Its first ``length`` moves fetch the tokens' rows."""
+
+    program: Program
+    shape: Shape
+    scratch: Scratch
+
+
+class CompiledDecoder:
+    """A decoder in integers, laid out on a configuration.
+
+    Parameters
+    ----------
+    name : str
+        For messages and reports.
+    model : QuantizedDecoder
+    config : Config
+    context : int
+        Positions that the cache holds.
+
+    Raises
+    ------
+    CompileError
+        When it does not fit, or the configuration has no external memory or only one table.
+    """
+
+    def __init__(self, name: str, model: QuantizedDecoder, config: Config, context: int):
+        self.name, self.model, self.config, self.context = name, model, config, context
+        what = f"{name} with {context} positions"
+        self.residents = place_residents(model, config, context, what)
+        self.tiles = Tiles.of(model, config)
+        self.most_rows = self._most_rows(what)
+        image = DecoderImage(model, self.residents, config)
+        image.check(what)
+        self.external = image.external
+        streams = schedule(image.setup, config)
+        verify(config, streams)
+        self.setup = Program(config, streams, tuple(image.image.sections), name)
+        self._runs: dict[Shape, Run] = {}
+
+    def _most_rows(self, what: str) -> int:
+        """The longest run that the memories hold."""
+        rows = min(MOST_ROWS, self.context)
+        while rows > 1:
+            try:
+                self._scratch(rows, what)
+            except CapacityError:
+                rows = rows // 2
+            else:
+                return rows
+        self._scratch(1, what)
+        return 1
+
+    def _scratch(self, length: int, what: str = "") -> Scratch:
+        return place_scratch(self.model, self.config, length, self.context, what)
+
+    @property
+    def embedding_bytes(self) -> int:
+        """Bytes of a token's row in external memory."""
+        return self.tiles.width_beats * self.config.word_bytes(Region.VEC)
+
+    def run(self, shape: Shape) -> Run:
+        """The program of a shape, verified; compiled at its first use."""
+        if shape not in self._runs:
+            self._runs[shape] = self._compile(shape)
+        return self._runs[shape]
+
+    def commands(self, run: Run, ids: Sequence[int]) -> dict[Engine, list[Command]]:
+        """The run's commands with the addresses of the tokens' rows."""
+        commands = {engine: list(stream) for engine, stream in run.program.commands.items()}
+        moves = commands[Engine.MOVE]
+        for row, token in enumerate(ids):
+            assert isinstance(moves[row], Load)
+            moves[row] = dataclasses.replace(
+                moves[row], ext_base=self.external.embedding + token * self.embedding_bytes)
+        return commands
+
+    def _compile(self, shape: Shape) -> Run:
+        scratch = self._scratch(shape.length)
+        streams = schedule(self._sequence(shape, scratch), self.config)
+        verify(self.config, streams)
+        program = Program(self.config, streams, (), self.name, self.macs(shape))
+        return Run(program, shape, scratch)
+
+    def _sequence(self, shape: Shape, scratch: Scratch) -> list[Command]:
+        lowering = DecoderLowering(self.model, self.residents, scratch, shape.position,
+                                   self.config)
+        commands = list(lowering.inputs(self.external.embedding, self.external.rope))
+        for layer, places in zip(self.model.layers, self.residents.layers, strict=True):
+            commands += lowering.layer(layer, places)
+        if shape.all_logits:
+            commands += lowering.logits((0, shape.length), self.external.logits)
+        else:
+            commands += lowering.logits((shape.length - 1, shape.length), None)
+        return commands
+
+    def macs(self, shape: Shape) -> int:
+        """Useful multiply-accumulates of a run: no padding, and only the scores needed."""
+        m, t = self.model, shape.length
+        weights = sum(linear.weight.size for layer in m.layers for linear in (
+            layer.q, layer.k, layer.v, layer.out, layer.gate, layer.up, layer.down))
+        scores = t * shape.position + t * (t + 1) // 2
+        attention = 2 * len(m.layers) * m.heads * m.head_dim * scores
+        return t * weights + attention + m.head.weight.size * (t if shape.all_logits else 1)
+
+
+def compile_decoder(model: Model, config: Config, *, context: int | None = None,
+                    samples: Sequence[Sequence[int]] | None = None,
+                    percentile: float = 100.0) -> CompiledDecoder:
+    """Calibrate, quantize and lay out a whole decoder.
+
+    Parameters
+    ----------
+    model : Model
+    config : Config
+    context : int, optional
+        Positions that the cache is to hold; the model's longest by default.
+    samples : sequence of token ids, optional
+        Texts to calibrate on; by default the model's prompts, continued by the float model.
+    percentile : float
+        Part of the magnitudes of queries, keys and values that must fit INT8.
+
+    Raises
+    ------
+    CompileError
+        When it does not fit (with the memory, need, capacity and the nearest named configuration
+        that fits) or a parameter is outside its limit.
+    """
+    context = model.max_length if context is None else context
+    if not 1 <= context <= model.max_length:
+        raise CompileError(f"context must be from 1 to {model.max_length}, the longest of "
+                           f"{model.name}, not {context}")
+    if not config.ext_bytes:
+        raise CompileError(f"configuration {config.name!r} has no external memory, from which a "
+                           "decoder looks its tokens up")
+    if config.tables < 2:
+        raise CompileError(f"configuration {config.name!r} has {config.tables} function table; a "
+                           "decoder needs 2")
+    samples = calibration_samples(model) if samples is None else samples
+    integers = quantize_decoder(model.weights, calibrate_decoder(model.weights, samples,
+                                                                 percentile))
+    try:
+        return CompiledDecoder(model.name, integers, config, context)
+    except CapacityError as error:
+        raise with_advice(error, lambda other: CompiledDecoder(
+            model.name, integers, other, context)) from None

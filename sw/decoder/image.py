@@ -1,0 +1,140 @@
+"""A decoder's constant data: in external memory, with the loads that fetch it once a session."""
+from dataclasses import dataclass
+
+import numpy as np
+
+from systolith.hw.config import Config, Region
+from systolith.hw.isa import Command, Table
+from systolith.sw.compiler.allocate import Buffer
+from systolith.sw.compiler.image import Image
+from systolith.sw.compiler.layout import column_constants, pad, vector_words, weight_tiles
+from systolith.sw.decoder.plan import (
+    EXP2_TABLE,
+    SIGMOID_TABLE,
+    LinearPlace,
+    Residents,
+    Tiles,
+    table_words,
+)
+from systolith.sw.reference.decoder import Linear, QuantizedDecoder
+from systolith.sw.reference.numerics import Ints, exp2_table
+
+
+@dataclass(frozen=True)
+class External:
+    """Byte addresses in external memory: rows of the embedding, rotations of each position, and
+    room for the logits of ``context`` positions."""
+
+    embedding: int
+    rope: int
+    logits: int
+
+
+class DecoderImage:
+    """Builds the image of a decoder.
+
+    Parameters
+    ----------
+    model : QuantizedDecoder
+    residents : Residents
+    config : Config
+
+    Attributes
+    ----------
+    image : Image
+        Sections for the host to write, and the loads.
+    external : External
+        Where the driver and the runs find things.
+    setup : list of Command
+        What a session runs once, in an order in which it could run one by one.
+    """
+
+    def __init__(self, model: QuantizedDecoder, residents: Residents, config: Config):
+        self.model, self.residents, self.config = model, residents, config
+        self.tiles = Tiles.of(model, config)
+        self.image = Image(config)
+        self._layers()
+        head = padded(model.head, self.tiles.vocabulary_out * config.cols)
+        self._linear("head", head, residents.head)
+        tables = self._tables()
+        self.external = self._external()
+        self.setup: list[Command] = [*self.image.loads, *tables]
+
+    def check(self, what: str) -> None:
+        """Raise :class:`CapacityError` when external memory is too small."""
+        self.image.check(what)
+
+    def _layers(self) -> None:
+        tiles, rows, cols = self.tiles, self.config.rows, self.config.cols
+        hd, key, value = self.model.head_dim, self.tiles.head_in * rows, tiles.head_out * cols
+        for i, (layer, places) in enumerate(zip(self.model.layers, self.residents.layers,
+                                                strict=True)):
+            self._linear(f"q{i}", head_columns(layer.q, hd, key), places.q)
+            self._linear(f"k{i}", head_columns(layer.k, hd, key), places.k)
+            self._linear(f"v{i}", head_columns(layer.v, hd, value), places.v)
+            self._linear(f"out{i}", head_rows(layer.out, hd, key), places.out)
+            self._linear(f"gate{i}", layer.gate, places.gate)
+            if places.squash is not None and layer.squash_words is not None:
+                self.image.add(f"squash{i}", places.squash, column_constants(
+                    layer.squash_words, None, self.config, places.squash.words))
+            self._linear(f"up{i}", layer.up, places.up)
+            self._linear(f"down{i}", layer.down, places.down)
+
+    def _linear(self, name: str, linear: Linear, place: LinearPlace) -> None:
+        """Weights and column constants; the drain's last words may hold more than the columns."""
+        tiles = weight_tiles(linear.weight, self.config)
+        size = place.weight.words * self.config.word_bytes(Region.WGT)
+        self.image.add(name, place.weight, tiles.ljust(size, b"\0"))
+        self.image.add(f"{name} constants", place.constants, column_constants(
+            linear.words, None, self.config, place.constants.words))
+
+    def _tables(self) -> list[Command]:
+        """The function tables, through the start of vector memory."""
+        words, tables = table_words(self.config), {EXP2_TABLE: exp2_table(),
+                                                   SIGMOID_TABLE: self.model.sigmoid}
+        for number, table in tables.items():
+            self.image.add(f"table {number}", Buffer(Region.VEC, number * words, words),
+                           table.astype("<i2").tobytes())
+        return [Table(table=number, source_base=number * words) for number in tables]
+
+    def _external(self) -> External:
+        rope = head_rope(self.model, self.tiles.head_in * self.config.rows)
+        return External(
+            embedding=self._vectors("embedding", self.model.embedding, self.tiles.width_beats),
+            rope=self._vectors("rope", rope, self.tiles.query_beats),
+            logits=self.image.place(Buffer(
+                Region.VEC, 0, self.residents.context * self.tiles.vocabulary_beats)).offset)
+
+    def _vectors(self, name: str, rows: Ints, beats: int) -> int:
+        """Rows of INT16 in external memory only; their address."""
+        return self.image.write(name, Buffer(Region.VEC, 0, len(rows) * beats),
+                                vector_words(rows, self.config, beats)).offset
+
+
+def padded(linear: Linear, columns: int) -> Linear:
+    """With columns of zeros up to ``columns``."""
+    return Linear(weight=pad(linear.weight, len(linear.weight), columns),
+                  words=pad(linear.words, columns))
+
+
+def head_columns(linear: Linear, head_dim: int, size: int) -> Linear:
+    """Each head's ``head_dim`` columns padded to ``size`` with zeros, which give zeros."""
+    weight = linear.weight.reshape(len(linear.weight), -1, head_dim)    # (in, heads, hd)
+    heads = weight.shape[1]
+    return Linear(
+        weight=pad(weight, len(weight), heads, size).reshape(len(weight), heads * size),
+        words=pad(linear.words.reshape(heads, head_dim), heads, size).reshape(heads * size))
+
+
+def head_rows(linear: Linear, head_dim: int, size: int) -> Linear:
+    """Each head's ``head_dim`` rows padded to ``size`` with zeros."""
+    columns = linear.weight.shape[1]
+    weight = linear.weight.reshape(-1, head_dim, columns)               # (heads, hd, out)
+    heads = len(weight)
+    return Linear(weight=pad(weight, heads, size, columns).reshape(heads * size, columns),
+                  words=linear.words)
+
+
+def head_rope(model: QuantizedDecoder, size: int) -> Ints:
+    """Rotations (positions, heads * size), the same for every head."""
+    return np.tile(pad(model.rope, model.positions, size), (1, model.heads))

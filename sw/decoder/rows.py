@@ -1,0 +1,110 @@
+"""What every part of a decoder's lowering does with blocks of rows."""
+from collections.abc import Iterator
+
+from systolith.hw.config import Config
+from systolith.hw.isa import (
+    Combine,
+    Command,
+    Output,
+    Pass,
+    Product,
+    Reduce,
+    Scalar,
+    Scale,
+    Sink,
+    Source,
+)
+from systolith.sw.compiler.fields import Fields, Span, accumulators, spans
+from systolith.sw.compiler.layout import ceil_div
+from systolith.sw.decoder.plan import LinearPlace, Residents, Scratch, Tiles
+from systolith.sw.reference.decoder import LENGTH_BITS, ROW_MAX, QuantizedDecoder, tensor_word
+from systolith.sw.reference.numerics import split_scale
+
+
+def tensor(word: int) -> Fields:
+    """A scale word as the command's own scale."""
+    multiplier, shift = split_scale(word)
+    return {"scale": Scale.TENSOR, "multiplier": int(multiplier), "shift": int(shift)}
+
+
+class RowLowering:
+    """Places and sizes of a run, and the commands that several parts share.
+
+    Parameters
+    ----------
+    model : QuantizedDecoder
+    residents, scratch
+        All places.
+    position : int
+        Positions that the cache holds already.
+    config : Config
+    """
+
+    def __init__(self, model: QuantizedDecoder, residents: Residents, scratch: Scratch,
+                 position: int, config: Config):
+        self.model, self.residents, self.scratch = model, residents, scratch
+        self.position, self.config = position, config
+        self.tiles = Tiles.of(model, config)
+        self.blocks = spans(scratch.length, scratch.block)
+
+    def residual(self, start: int, end: int) -> Fields:
+        """Rows of the residual as the source of a pass."""
+        return self.vectors(self.scratch.x.base, self.tiles.width_beats, start, end) | {
+            "valid": self.model.width}
+
+    @staticmethod
+    def vectors(base: int, beats: int, start: int, end: int) -> Fields:
+        """Rows of vector memory, ``beats`` words each, as the source of a pass."""
+        return {"source": Source.VEC, "source_base": base + start * beats, "rows": end - start,
+                "source_row_stride": beats, "source_tile_stride": 1}
+
+    def norm(self, start: int, end: int) -> Iterator[Command]:
+        """The residual as INT8 rows, and the rows' scales for the drains that follow."""
+        scratch, tiles = self.scratch, self.tiles
+        row = {"row_scale": 1, "row_read": scratch.inverse.base + start}
+        yield Pass(**self.residual(start, end), **row, **tensor(tensor_word(ROW_MAX)),
+                   beats=tiles.width_beats, output=Output.INT8, sink=Sink.ACT,
+                   sink_base=scratch.h.base + start * tiles.width_in,
+                   sink_row_stride=tiles.width_in, sink_tile_stride=1)
+        yield Pass(**self.residual(start, end), **row, **tensor(tensor_word(1 << LENGTH_BITS)),
+                   beats=ceil_div(self.model.width, self.config.lanes), combine=Combine.SQUARE,
+                   reduce=Reduce.SUM, scalar=Scalar.INVERSE_ROOT,
+                   row_write=scratch.lengths.base + start)
+
+    def product(self, place: LinearPlace, tiles_out: int, acc: int, stride: int,
+                block: Span) -> Command:
+        """Rows of ``h`` times weights."""
+        start, end = block
+        words = self.tiles.width_in
+        return Product(
+            count0=words, act0_stride=1, wgt0_stride=1, count1=end - start, act1_stride=words,
+            acc1_stride=stride, count2=tiles_out, wgt2_stride=words, acc2_stride=1,
+            act_base=self.scratch.h.base + start * words, wgt_base=place.weight.base, acc_base=acc)
+
+    def drain(self, acc: int, stride: int, beats: int, constants: int, block: Span) -> Fields:
+        """Accumulators times the column's and the row's scale."""
+        start, end = block
+        return {**accumulators(acc, stride), "rows": end - start, "beats": beats,
+                "scale": Scale.COLUMN, "const_base": constants, "row_scale": 1,
+                "row_read": self.scratch.lengths.base + start}
+
+    def grow(self, word: int | None, block: Span) -> Iterator[Command]:
+        """The residual in larger units; nothing where ``word`` is None."""
+        if word is not None:
+            yield Pass(**self.residual(*block), **tensor(word), **self.residual_sink(block[0]))
+
+    def residual_sink(self, start: int) -> Fields:
+        """Rows of the residual from ``start`` on as the sink of a pass."""
+        beats = self.tiles.width_beats
+        return {"beats": beats, "output": Output.INT16, "sink": Sink.VEC, "sink_row_stride": beats,
+                "sink_base": self.scratch.x.base + start * beats, "sink_tile_stride": 1}
+
+    def add(self, place: LinearPlace, acc: int, block: Span, **row: int) -> Command:
+        """A drain that adds to the residual and measures the rows; ``row_read`` scales them."""
+        (start, end), sink = block, self.residual_sink(block[0])
+        return Pass(
+            **accumulators(acc, self.tiles.width_stride), **sink, **row, row_scale=len(row),
+            rows=end - start, valid=self.model.width, scale=Scale.COLUMN,
+            const_base=place.constants.base, combine=Combine.ADD, stream_base=sink["sink_base"],
+            stream_row_stride=sink["sink_row_stride"], reduce=Reduce.ABSMAX,
+            scalar=Scalar.RECIPROCAL, row_write=self.scratch.inverse.base + start)

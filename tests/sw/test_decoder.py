@@ -1,0 +1,180 @@
+"""Whole decoders on the functional device against the integer reference, byte for byte."""
+import dataclasses
+from functools import cache
+
+import numpy as np
+import pytest
+
+from systolith.hw.config import MEMORIES, Region
+from systolith.hw.configs import get_config
+from systolith.sw.compiler import CompileError
+from systolith.sw.decoder import ContextError, Session, compile_decoder
+from systolith.sw.models import load_model
+from systolith.sw.reference import llama
+from systolith.sw.reference.decoder import Cache, decode
+from systolith.sw.runtime.functional import FunctionalDevice
+
+SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
+
+
+@cache
+def compiled(name, config, context=None):
+    return compile_decoder(load_model(name), get_config(config), context=context)
+
+
+def garbage(config, seed=3):
+    """A functional device whose memories hold random bytes."""
+    device, rng = FunctionalDevice(config), np.random.default_rng(seed)
+    for region in MEMORIES:
+        device.write(region, 0, rng.bytes(device.size(region)))
+    return device
+
+
+def residual(session, run):
+    """The residual that is left in vector memory, INT16 (T, d)."""
+    config, tiles = session.compiled.config, session.compiled.tiles
+    size = tiles.width_beats * config.word_bytes(Region.VEC)
+    data = session.device.read(Region.VEC, run.scratch.x.base * config.word_bytes(Region.VEC),
+                               run.shape.length * size)
+    return np.frombuffer(data, "<i2").reshape(
+        run.shape.length, -1)[:, :session.compiled.model.width]
+
+
+def check(session, cache, ids, **options):
+    """Add tokens to a session and to the reference; compare; the next token."""
+    result = session.prefill(ids, **options)
+    expected = decode(ids, session.compiled.model, cache)
+    rows = slice(None) if options.get("all_logits") else slice(-1, None)
+    np.testing.assert_array_equal(result.logits, expected.logits[rows])
+    assert result.token == expected.tokens[-1]
+    return result.token, expected
+
+
+@pytest.mark.parametrize("config", ["tiny", "tall", "sim16"])
+@pytest.mark.parametrize("kind", SIGNS)
+def test_mathformers(kind, config):
+    """Prefill and decode in memories full of garbage, with all logits and with the last row's."""
+    model = compiled(f"mathformer-{kind}", config)
+    session, reference = Session(model, garbage(model.config)), Cache()
+    token, _ = check(session, reference, load_model(model.name).encode(f"7{SIGNS[kind]}4="),
+                     all_logits=True)
+    for _ in range(3):
+        token, _ = check(session, reference, [token])
+
+
+@pytest.mark.parametrize("length", [1, 2, 15, 16, 17, 33])
+def test_glassllm_logits_and_residuals(length):
+    """Ragged prefills in garbage, then decode steps; the residual after the last layer, too."""
+    model = compiled("glassllm", "sim16")
+    session, reference = Session(model, garbage(model.config, length)), Cache()
+    ids = np.random.default_rng(length).integers(0, model.model.vocabulary, length).tolist()
+    token, expected = check(session, reference, ids, all_logits=True)
+    for run in model._runs.values():
+        if run.shape.length == length and run.shape.all_logits and run.shape.position == 0:
+            np.testing.assert_array_equal(residual(session, run), expected.residuals[-1])
+    for _ in range(2):
+        token, _ = check(session, reference, [token])
+
+
+def test_residual_of_every_layer():
+    """A decoder cut after each of its layers leaves that layer's residual."""
+    whole = compiled("glassllm", "sim16")
+    ids = load_model("glassllm").encode("Alice was beginning")
+    for count in range(1, len(whole.model.layers) + 1):
+        cut = dataclasses.replace(whole.model, layers=whole.model.layers[:count])
+        part = type(whole)("cut", cut, whole.config, 32)
+        session = Session(part, FunctionalDevice(part.config))
+        session.prefill(ids)
+        run = next(iter(part._runs.values()))
+        expected = decode(ids, whole.model, Cache()).residuals[count]
+        np.testing.assert_array_equal(residual(session, run), expected)
+
+
+def test_pieces_equal_the_whole():
+    """Prefill in pieces, up to the last position, as the reference does it in one."""
+    model = compiled("glassllm", "sim16")
+    session = Session(model, garbage(model.config))
+    ids = np.random.default_rng(0).integers(0, model.model.vocabulary, model.context).tolist()
+    expected = decode(ids, model.model, Cache())
+    parts = [ids[:5], ids[5:6], ids[6:]]
+    logits = [session.prefill(part, all_logits=True).logits for part in parts]
+    np.testing.assert_array_equal(np.concatenate(logits), expected.logits)
+    with pytest.raises(ContextError, match="128 tokens and 1 more do not fit the context"):
+        session.step(0)
+
+
+def test_second_sequence_ignores_the_first():
+    model = compiled("mathformer-mul", "tiny")
+    session = Session(model, FunctionalDevice(model.config))
+    session.prefill(load_model(model.name).encode("98*76=54"))
+    session.restart()
+    check(session, Cache(), load_model(model.name).encode("7*8="))
+
+
+def test_sliding_window():
+    """At a full context the last half of it starts again."""
+    model = compiled("mathformer-add", "tiny", 8)
+    session = Session(model, FunctionalDevice(model.config), slide=True)
+    ids = load_model(model.name).encode("12+34=46")
+    session.prefill(ids)
+    result = session.step(ids[0])
+    kept = [*ids[-3:], ids[0]]
+    assert session.ids == kept
+    assert result.token == decode(kept, model.model, Cache()).tokens[-1]
+
+
+def test_close_to_float():
+    model, source = compiled("glassllm", "sim16"), load_model("glassllm")
+    ids = source.encode(source.default_prompt)
+    ours = decode(ids, model.model, Cache())
+    expected = llama.forward(ids, source.weights)
+    assert np.abs(ours.logits * model.model.logit_scale - expected).mean() < 0.1
+    assert np.mean(ours.tokens == expected.argmax(axis=1)) > 0.9
+
+
+@pytest.mark.parametrize(("ids", "message"), [
+    ([], "there are no tokens"), ([27], "token 27 at place 0 is outside the vocabulary")])
+def test_wrong_tokens(ids, message):
+    model = compiled("mathformer-add", "tiny")
+    with pytest.raises(CompileError, match=message):
+        Session(model, FunctionalDevice(model.config)).prefill(ids)
+
+
+@pytest.mark.parametrize(("name", "config", "options", "message"), [
+    ("mathformer-add", "tiny", {"context": 65}, "context must be from 1 to 64"),
+    ("glassllm", "tiny", {}, "weight memory.*nearest configuration that fits is 'sim16'")])
+def test_what_does_not_fit(name, config, options, message):
+    with pytest.raises(CompileError, match=message):
+        compile_decoder(load_model(name), get_config(config), **options)
+
+
+def answer(model, problem):
+    """The text up to the end token, generated with the integer reference."""
+    source, reference, ids, text = load_model(model.name), Cache(), None, ""
+    ids = source.encode(problem)
+    for _ in range(8):
+        token = int(decode(ids, model.model, reference).tokens[-1])
+        ids, piece = [token], source.decode([token])
+        if piece == "</s>":
+            break
+        text += piece
+    return text
+
+
+def problems(kind):
+    """(problem, answer) of all single digits."""
+    for a in range(10):
+        for b in range(10):
+            if (kind == "sub" and b > a) or (kind == "div" and b == 0):
+                continue
+            result = {"add": str(a + b), "sub": str(a - b), "mul": str(a * b),
+                      "div": f"Q{a // max(b, 1)}R{a % max(b, 1)}"}[kind]
+            yield f"{a}{SIGNS[kind]}{b}=", result
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "least"), [("add", 100), ("sub", 55), ("mul", 100), ("div", 82)])
+def test_mathformer_answers(kind, least):
+    model = compiled(f"mathformer-{kind}", "tiny")
+    right = sum(answer(model, problem) == result for problem, result in problems(kind))
+    assert right >= least
