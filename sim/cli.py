@@ -88,7 +88,7 @@ def run(
         help="Share of cycles in which host and external memory hold back at random.")] = 0,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the stalls.")] = 0,
     lines: Annotated[Path | None, typer.Option(
-        "--text", metavar="FILE", exists=True, dir_okay=False,
+        "--text", metavar="FILE",
         help="For a sentence encoder: texts to embed, one a line.")] = None,
     save: Annotated[str | None, typer.Option(
         "--save", metavar="PROGRAM", callback=writable_path,

@@ -125,7 +125,7 @@ def _write(request: Request, model: Model, session: Session, results: list[StepR
            ids: list[int], show: Callable[[str], None]) -> tuple[list[int], str]:
     """Steps until the model ends or the tokens are written; the tokens and their text."""
     written: list[int] = []
-    text, before = "", model.decode(ids)
+    text, before = "", model.detokenize(ids)
     while len(written) < request.tokens:
         result = results[-1]
         # Greedy tokens come from the accelerator; only sampling uses the logits.
@@ -134,7 +134,7 @@ def _write(request: Request, model: Model, session: Session, results: list[StepR
         if model.decode([token]).strip() in ENDS:
             break
         written.append(token)
-        whole = model.decode([*ids, *written])[len(before):]
+        whole = model.detokenize([*ids, *written])[len(before):]
         show(whole[len(text):])
         text = whole
         if len(written) < request.tokens:

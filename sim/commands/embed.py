@@ -58,8 +58,10 @@ def texts_of(path: Path) -> list[str]:
     Raises
     ------
     ModelError
-        When it is no text in UTF-8 or has none.
+        When it does not exist, is no text in UTF-8, or has none.
     """
+    if not path.is_file():
+        raise ModelError(f"file {path} does not exist; write the texts into it, one a line")
     try:
         texts = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
     except UnicodeDecodeError as error:

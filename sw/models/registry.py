@@ -36,8 +36,9 @@ _PORTUGUESE = (
     "Era uma vez um rei que tinha uma filha muito bonita.",
     "Depois de alguns minutos a porta abriu-se, e ela entrou na casa sem dizer uma palavra.",
 )
-#: Operands of the default and the calibration prompts of the mathformers: two digits, then one.
-_OPERANDS = ((12, 34), (99, 1), *((a, b) for a in range(10) for b in range(1 + a % 3, a + 1, 3)))
+#: Operands of the default and the calibration prompts of the mathformers.
+_OPERANDS = ((12, 34), *((a, b) for a in (11, 44, 99) for b in (1, 36, 63)),
+             *((a, b) for a in range(10) for b in range(1 + a % 3, a + 1, 3)))
 _SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 
 

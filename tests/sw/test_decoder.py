@@ -172,7 +172,6 @@ def problems(kind):
             yield f"{a}{SIGNS[kind]}{b}=", result
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "least"), [("add", 100), ("sub", 55), ("mul", 100), ("div", 82)])
 def test_mathformer_answers(kind, least):
     model = compiled(f"mathformer-{kind}", "tiny")
