@@ -105,9 +105,10 @@ class CompiledDecoder:
         commands = {engine: list(stream) for engine, stream in run.program.commands.items()}
         moves = commands[Engine.MOVE]
         for row, token in enumerate(ids):
-            assert isinstance(moves[row], Load)
+            move = moves[row]
+            assert isinstance(move, Load)
             moves[row] = dataclasses.replace(
-                moves[row], ext_base=self.external.embedding + token * self.embedding_bytes)
+                move, ext_base=self.external.embedding + token * self.embedding_bytes)
         return commands
 
     def _compile(self, shape: Shape) -> Run:
