@@ -14,7 +14,10 @@ from systolith.sim.devices import open_device
 from systolith.sim.measure import Measure
 from systolith.sim.progress import Progress
 from systolith.sw.compiler.quantize import scale_word_of
+from systolith.sw.decoder import Session, compile_decoder
+from systolith.sw.decoder.evaluate import exact_answers, perplexity
 from systolith.sw.models import MODELS, load_model
+from systolith.sw.models.datasets import shakespeare
 from systolith.sw.reference.softmax import LOG2_UNITS, softmax
 
 PAGE = Path("docs/results.md")
@@ -111,10 +114,46 @@ def _layer_row(name: str, index: int, device) -> tuple[str, ...]:
             f"{result.max_abs_error:.5f}", _percent(result.mean_abs_error / rms))
 
 
+def _accuracy_table(progress: Progress) -> str:
+    with progress.stage("accuracy"):
+        config = get_config("sim16")
+        measures = [exact_answers(load_model(name), config) for name in MODELS
+                    if name.startswith("mathformer")]
+        measures.append(perplexity(load_model("glassllm"), shakespeare(), config))
+    rows = ((each.model, each.measure, f"{each.samples:,}", f"{each.float:.2f}", f"{each.ours:.2f}")
+            for each in measures)
+    text = ("`systolith eval MODEL`. Greedy answers of the mathformers to all problems of single "
+            "digits; perplexity of Tiny Shakespeare in windows of 128 tokens. The machine's side "
+            "is the integer reference, which equals the devices byte for byte.")
+    return _section("Accuracy of whole decoders", text,
+                    ("model", "measure", "samples", "float", "ours"), rows)
+
+
+def _decoder_table(progress: Progress) -> str:
+    config, model = get_config("sim16"), load_model("glassllm")
+    compiled = compile_decoder(model, config)
+    ids = (model.encode(model.default_prompt) * 4)[:100]
+    rows = []
+    with open_device("rtl", config, progress=progress) as device:
+        session = Session(compiled, device)
+        for name, result in (("prefill of 100 tokens", session.prefill(ids)),
+                             ("one token at context 100", session.step(ids[0]))):
+            measure = Measure(config, result.macs, result.counters)
+            vector = measure.engines()["vector"]
+            rows.append((name, f"{measure.cycles:,}", f"{measure.macs:,}",
+                         _percent(measure.utilization),
+                         _percent((vector["busy"] or 0) / (measure.cycles or 1))))
+    text = ("The whole model on `sim16`, from embedding to the choice of the token, weights "
+            "resident.")
+    return _section("Whole glassllm on the RTL", text,
+                    ("work", "cycles", "useful MACs", "of peak", "vector unit busy"), rows)
+
+
 def main() -> None:
     """Measure everything and renew the page."""
     progress = Progress()
-    tables = [_softmax_table(), _bench_table(progress), _layer_table(progress)]
+    tables = [_softmax_table(), _bench_table(progress), _decoder_table(progress),
+              _accuracy_table(progress), _layer_table(progress)]
     before, _, rest = PAGE.read_text().partition(BEGIN)
     PAGE.write_text(before + BEGIN + "\n" + "\n".join(tables) + "\n" + END + rest.partition(END)[2])
 

@@ -4,37 +4,34 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Protocol
 
 from rich.console import Console
 from rich.progress import Progress as Bar
 
+from systolith.hw.configs import get_config
 from systolith.sim.text import print_table
-from systolith.sw.models import MODELS, ModelError
+from systolith.sw.models import MODELS, ModelError, load_model
+from systolith.sw.models.accuracy import Measure
+from systolith.sw.models.datasets import movie_snippets, shakespeare
 from systolith.sw.models.encoders import ENCODERS, load_encoder
+
+#: Configuration that the integers are for; they do not depend on it.
+CONFIG = "sim16"
+
+COLORS = {"float": "#888888", "INT8": "#4477aa", "ours": "#ee7733"}
 
 #: Called with (done, all).
 Ticks = Callable[[int, int], None]
 
 
-class Row(Protocol):
-    """A measure of a model, three ways."""
-
-    model: str
-    measure: str
-    samples: int
-    float: float
-    int8: float
-    ours: float
-
-
-def evaluate(model: str, samples: int | None, progress: Ticks) -> Sequence[Row]:
+def evaluate(model: str, samples: int | None, progress: Ticks) -> Sequence[Measure]:
     """The measures of a model.
 
     Parameters
     ----------
     samples : int, optional
-        Take only so many of the data, from the first on.
+        Take only so many of the data (texts, tokens), from the first on; the mathformers always
+        answer all.
 
     Raises
     ------
@@ -42,10 +39,21 @@ def evaluate(model: str, samples: int | None, progress: Ticks) -> Sequence[Row]:
         When the model is unknown, or its data cannot be fetched.
     """
     if model in ENCODERS:
-        from systolith.sw.encoder.datasets import movie_snippets
         from systolith.sw.encoder.evaluate import evaluate as evaluate_encoder
 
         return evaluate_encoder(load_encoder(model), movie_snippets()[:samples], progress)
+    if model.startswith("mathformer-") and model in MODELS:
+        from systolith.sw.decoder.evaluate import exact_answers
+
+        return [exact_answers(load_model(model), get_config(CONFIG), progress)]
+    if model == "glassllm":
+        from systolith.sw.decoder.evaluate import WINDOW, WINDOWS, perplexity
+
+        windows = WINDOWS if samples is None else -(-samples // WINDOW)
+        return [perplexity(load_model(model), shakespeare(), get_config(CONFIG), windows,
+                           progress)]
+    if model in MODELS:
+        raise ModelError(f"there is no data to evaluate {model} on")
     raise ModelError(f"unknown model {model!r}; choose one of {', '.join([*MODELS, *ENCODERS])}")
 
 
@@ -57,16 +65,17 @@ def bar(name: str) -> Iterator[Ticks]:
         yield lambda done, of: shown.update(task, completed=done, total=of)
 
 
-def as_json(rows: Sequence[Row]) -> dict[str, object]:
+def as_json(rows: Sequence[Measure]) -> dict[str, object]:
     """The table under its stable keys."""
-    return {"measures": [asdict(row) for row in rows]}  # type: ignore[call-overload]
+    return {"measures": [asdict(row) for row in rows]}
 
 
-def print_rows(rows: Sequence[Row]) -> None:
+def print_rows(rows: Sequence[Measure]) -> None:
     """The table."""
     print_table(("model", "measure", "samples", "float", "INT8", "ours"), [
         (row.model, row.measure, f"{row.samples:,}",
-         *(f"{value:.4f}" for value in (row.float, row.int8, row.ours))) for row in rows])
+         *("-" if value is None else f"{value:.4f}" for value in (row.float, row.int8, row.ours)))
+        for row in rows])
 
 
 def check_plot() -> None:
@@ -75,15 +84,16 @@ def check_plot() -> None:
         raise ModelError("--plot needs matplotlib; run: pip install matplotlib")
 
 
-def plot(rows: Sequence[Row], path: Path) -> None:
+def plot(rows: Sequence[Measure], path: Path) -> None:
     """A picture of the table: a group of bars a measure."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(3.2 * len(rows) + 1, 3.6), layout="constrained")
     for axes, row in zip(figure.subplots(1, len(rows), squeeze=False)[0], rows, strict=True):
-        values = (row.float, row.int8, row.ours)
-        bars = axes.bar(("float", "INT8", "ours"), values, color=("#888888", "#4477aa", "#ee7733"))
+        bars_of = {"float": row.float, "INT8": row.int8, "ours": row.ours}
+        values = {name: value for name, value in bars_of.items() if value is not None}
+        bars = axes.bar(list(values), list(values.values()), color=[COLORS[n] for n in values])
         axes.bar_label(bars, fmt="%.4f")
         axes.set_title(f"{row.model}: {row.measure}\n{row.samples:,} samples", fontsize=9)
-        axes.set_ylim(0, 1.15 * max(values))
+        axes.set_ylim(0, 1.15 * max(values.values()))
     figure.savefig(path, dpi=150)

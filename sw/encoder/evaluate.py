@@ -9,12 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from systolith.sw.encoder.datasets import Snippet
 from systolith.sw.encoder.quantize import quantize_encoder
 from systolith.sw.encoder.scales import calibrate_encoder
 from systolith.sw.encoder.session import as_floats
 from systolith.sw.encoder.simulate import SimulatedEncoder
+from systolith.sw.models.accuracy import Measure
 from systolith.sw.models.bert import Encoder
+from systolith.sw.models.datasets import Snippet
 from systolith.sw.reference import bert, encoder
 from systolith.sw.reference.weights import Floats
 
@@ -41,18 +42,6 @@ class Embeddings:
 
 #: The type, for a class that has a field of that name.
 Number = float
-
-
-@dataclass(frozen=True)
-class Measure:
-    """One row of the table: floating point, INT8 in principle, and the machine."""
-
-    model: str
-    measure: str
-    samples: int
-    float: Number
-    int8: Number
-    ours: Number
 
 
 def evaluate(model: Encoder, snippets: Sequence[Snippet],

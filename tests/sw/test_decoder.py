@@ -9,6 +9,7 @@ from systolith.hw.config import MEMORIES, Region
 from systolith.hw.configs import get_config
 from systolith.sw.compiler import CompileError
 from systolith.sw.decoder import ContextError, Session, compile_decoder
+from systolith.sw.decoder.evaluate import exact_answers, perplexity
 from systolith.sw.models import load_model
 from systolith.sw.reference import llama
 from systolith.sw.reference.decoder import Cache, decode
@@ -148,32 +149,16 @@ def test_what_does_not_fit(name, config, options, message):
         compile_decoder(load_model(name), get_config(config), **options)
 
 
-def answer(model, problem):
-    """The text up to the end token, generated with the integer reference."""
-    source, reference, ids, text = load_model(model.name), Cache(), None, ""
-    ids = source.encode(problem)
-    for _ in range(8):
-        token = int(decode(ids, model.model, reference).tokens[-1])
-        ids, piece = [token], source.decode([token])
-        if piece == "</s>":
-            break
-        text += piece
-    return text
-
-
-def problems(kind):
-    """(problem, answer) of all single digits."""
-    for a in range(10):
-        for b in range(10):
-            if (kind == "sub" and b > a) or (kind == "div" and b == 0):
-                continue
-            result = {"add": str(a + b), "sub": str(a - b), "mul": str(a * b),
-                      "div": f"Q{a // max(b, 1)}R{a % max(b, 1)}"}[kind]
-            yield f"{a}{SIGNS[kind]}{b}=", result
-
-
 @pytest.mark.parametrize(("kind", "least"), [("add", 100), ("sub", 55), ("mul", 100), ("div", 82)])
 def test_mathformer_answers(kind, least):
-    model = compiled(f"mathformer-{kind}", "tiny")
-    right = sum(answer(model, problem) == result for problem, result in problems(kind))
-    assert right >= least
+    measure = exact_answers(load_model(f"mathformer-{kind}"), get_config("tiny"))
+    assert measure.float == measure.samples
+    assert measure.ours >= least
+
+
+def test_perplexity_is_near_that_of_floating_point():
+    model = load_model("glassllm")
+    text = "It was the White Rabbit, trotting slowly back again, and looking anxiously about. " * 20
+    measure = perplexity(model, text, get_config("sim16"), windows=2)
+    assert measure.samples == 256
+    assert abs(measure.ours / measure.float - 1) < 0.02

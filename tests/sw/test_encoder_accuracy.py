@@ -4,9 +4,9 @@ import pytest
 
 from systolith.hw.configs import CONFIGS
 from systolith.sw.encoder import EncoderSession
-from systolith.sw.encoder.datasets import Snippet, movie_snippets, news
 from systolith.sw.encoder.evaluate import embed_three_ways, evaluate, probe_accuracy
 from systolith.sw.models import ModelError
+from systolith.sw.models.datasets import Snippet, movie_snippets, news
 from systolith.sw.models.encoders import load_encoder
 from systolith.sw.reference import bert
 from systolith.sw.runtime.functional import FunctionalDevice

