@@ -16,6 +16,8 @@ BIN  := $(VENV)/bin
 TYPES := build/types
 
 export AMARANTH_USE_YOSYS := builtin
+# Tests run side by side; threads of their own would only get in the way.
+test test-slow: export OPENBLAS_NUM_THREADS ?= 1
 # Made available to the recipe as they are, whatever characters they hold: dollars and quotes too.
 override PROMPT := $(value PROMPT)
 export MODEL LAYER PROMPT CONFIG DEVICE

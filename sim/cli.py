@@ -1,4 +1,5 @@
 """The command line. Only options and help are here; what commands do is imported when one runs."""
+import os
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -208,6 +209,8 @@ def evaluate(
     json: Json = None,
 ) -> None:
     """Measure accuracy on real data: floating point, INT8 in principle, and the machine."""
+    # Many short products: threads cost more than they bring. Read when NumPy is first imported.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     with user_errors():
         from systolith.sim.commands import evaluate as command
 
