@@ -118,8 +118,12 @@ def run(
     where = {"config": config, "device": device.value, "max_cycles": max_cycles, "stall": stall,
              "seed": seed}
     with user_errors():
+        from systolith.sw.models.encoders import ENCODERS
+
         if lines is not None:
             _embed(model, lines, where, json)
+        elif model in ENCODERS:
+            fail(f"{model} is a sentence encoder: give it texts with --text FILE, one a line", USAGE)
         elif writes:
             _write_text(model, text if text is not None else prompt, tokens, slide,
                         {"temperature": temperature, "top_k": top_k, "top_p": top_p}, where, json)

