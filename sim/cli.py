@@ -123,7 +123,8 @@ def run(
         if lines is not None:
             _embed(model, lines, where, json)
         elif model in ENCODERS:
-            fail(f"{model} is a sentence encoder: give it texts with --text FILE, one a line", USAGE)
+            fail(f"{model} is a sentence encoder: give it texts with --text FILE, one a line",
+                 USAGE)
         elif writes:
             _write_text(model, text if text is not None else prompt, tokens, slide,
                         {"temperature": temperature, "top_k": top_k, "top_p": top_p}, where, json)
