@@ -59,7 +59,7 @@ results: $(VENV)/installed-test
 	$(BIN)/python -m systolith.sim.results
 
 clean:
-	rm -rf $(VENV) build systolith.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) build systolith.egg-info .hypothesis .pytest_cache .mypy_cache .ruff_cache
 
 # The type checker does not follow the import hook of an editable installation, so it gets the
 # namespace package as a folder.

@@ -125,6 +125,9 @@ def run(
         elif model in ENCODERS:
             fail(f"{model} is a sentence encoder: give it texts with --text FILE, one a line",
                  USAGE)
+        elif model == "mathformer" and not writes:
+            fail("mathformer chooses its model by the sign of a problem: give it as PROMPT, for "
+                 "example '7*8=', or name mathformer-add, -sub, -mul or -div", USAGE)
         elif writes:
             _write_text(model, text if text is not None else prompt, tokens, slide,
                         {"temperature": temperature, "top_k": top_k, "top_p": top_p}, where, json)

@@ -43,6 +43,8 @@ class Checkpoint:
         if tensor.shape != shape:
             raise ModelError(f"{self.path}: {name} has shape {tensor.shape}, but the model's "
                              f"configuration needs {shape}")
+        if not np.issubdtype(tensor.dtype, np.number):
+            raise ModelError(f"{self.path}: {name} holds {tensor.dtype}, not numbers")
         check_finite(f"{self.path}: {name}", tensor)
         return tensor.astype(np.float64)
 
@@ -60,8 +62,7 @@ def read_npz(path: Path) -> tuple[Checkpoint, dict[str, Any]]:
         raise _unreadable(path, error) from None
     if "__config__" not in tensors:
         raise ModelError(f"{path} has no entry '__config__'; it is no glassllm checkpoint")
-    config = json.loads(str(tensors.pop("__config__")))
-    return Checkpoint(path, tensors), config
+    return Checkpoint(path, tensors), _json_object(path, str(tensors.pop("__config__")))
 
 
 def read_safetensors(path: Path) -> Checkpoint:
@@ -75,9 +76,20 @@ def read_safetensors(path: Path) -> Checkpoint:
 def read_json(path: Path) -> dict[str, Any]:
     """A JSON object that belongs to a model."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
         raise _unreadable(path, error) from None
+    return _json_object(path, text)
+
+
+def _json_object(path: Path, text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise _unreadable(path, error) from None
+    if not isinstance(value, dict):
+        raise ModelError(f"{path} must hold a JSON object, not a {type(value).__name__}")
+    return value
 
 
 def field(config: Mapping[str, Any], name: str, path: Path) -> Any:
@@ -85,6 +97,18 @@ def field(config: Mapping[str, Any], name: str, path: Path) -> Any:
     if name not in config:
         raise ModelError(f"the configuration in {path} has no entry {name!r}")
     return config[name]
+
+
+def check_positive(config: Mapping[str, Any], path: Path, *, whole: tuple[str, ...],
+                   real: tuple[str, ...] = ()) -> None:
+    """ModelError unless these entries are there and are positive integers, and positive numbers."""
+    for name in (*whole, *real):
+        value = field(config, name, path)
+        kinds = (int,) if name in whole else (int, float)
+        if not isinstance(value, kinds) or isinstance(value, bool) or not value > 0:
+            kind = "integer" if name in whole else "number"
+            raise ModelError(f"{name} in the configuration of {path} must be a positive {kind}, "
+                             f"not {value!r}")
 
 
 def _unreadable(path: Path, error: Exception) -> ModelError:

@@ -3,7 +3,7 @@ import unicodedata
 from pathlib import Path
 from typing import Any
 
-from systolith.sw.models.checkpoint import Checkpoint, field, read_npz
+from systolith.sw.models.checkpoint import Checkpoint, check_positive, read_npz
 from systolith.sw.models.model import Model
 from systolith.sw.models.rotary import rotary_angles
 from systolith.sw.reference.weights import (
@@ -18,8 +18,9 @@ from systolith.sw.reference.weights import (
 def load_glass(path: Path, name: str, prompts: tuple[str, ...]) -> Model:
     """A glassllm model out of its ``.npz`` file."""
     checkpoint, config = read_npz(path)
-    size = {key: field(config, key, path)
-            for key in ("vocab_size", "d_model", "n_layers", "max_len", "eps")}
+    check_positive(config, path, real=("eps", "rope_base"), whole=(
+        "vocab_size", "d_model", "n_layers", "n_heads", "n_kv_heads", "max_len"))
+    size = {key: config[key] for key in ("vocab_size", "d_model", "n_layers", "max_len", "eps")}
     head = checkpoint.tensor("E", size["vocab_size"], size["d_model"])
     weights = LlamaWeights(
         embedding=head, head=head.T, norm=checkpoint.tensor("norm_f.gamma", size["d_model"]),
@@ -45,11 +46,9 @@ def _layer(checkpoint: Checkpoint, config: dict[str, Any], index: int) -> LayerW
 
 
 def _attention(checkpoint: Checkpoint, config: dict[str, Any], prefix: str) -> AttentionWeights:
-    d, heads, kv_heads = (field(config, key, checkpoint.path)
-                          for key in ("d_model", "n_heads", "n_kv_heads"))
+    d, heads, kv_heads = (config[key] for key in ("d_model", "n_heads", "n_kv_heads"))
     head_dim = d // heads
-    cos, sin = rotary_angles(config["max_len"], head_dim, field(config, "rope_base",
-                                                                checkpoint.path))
+    cos, sin = rotary_angles(config["max_len"], head_dim, config["rope_base"])
     return AttentionWeights(
         wq=checkpoint.tensor(prefix + "W_Q", d, heads * head_dim),
         wk=checkpoint.tensor(prefix + "W_K", d, kv_heads * head_dim),

@@ -2,7 +2,7 @@
 from pathlib import Path
 from typing import Any
 
-from systolith.sw.models.checkpoint import Checkpoint, field, read_json, read_safetensors
+from systolith.sw.models.checkpoint import Checkpoint, check_positive, read_json, read_safetensors
 from systolith.sw.models.model import Model
 from systolith.sw.models.rotary import rotary_angles
 from systolith.sw.reference.weights import (
@@ -16,7 +16,7 @@ from systolith.sw.reference.weights import (
 
 #: Activation, and sizes, without which the model cannot be built.
 _SIZES = ("vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads",
-          "num_key_value_heads", "intermediate_size", "max_position_embeddings", "rms_norm_eps")
+          "num_key_value_heads", "intermediate_size", "max_position_embeddings")
 
 
 def load_huggingface(folder: Path, name: str, prompts: tuple[str, ...]) -> Model:
@@ -25,8 +25,8 @@ def load_huggingface(folder: Path, name: str, prompts: tuple[str, ...]) -> Model
     if config.get("model_type") != "llama":
         raise ModelError(f"{folder / 'config.json'} has model_type {config.get('model_type')!r}; "
                          "only 'llama' can be read")
-    for key in _SIZES:
-        field(config, key, folder / "config.json")
+    whole = (*_SIZES, "head_dim") if config.get("head_dim") is not None else _SIZES
+    check_positive(config, folder / "config.json", whole=whole, real=("rms_norm_eps",))
     checkpoint = read_safetensors(folder / "model.safetensors")
     vocabulary = read_json(folder / "vocab.json")
     texts = {token: text for text, token in vocabulary.items()}

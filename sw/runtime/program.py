@@ -5,6 +5,7 @@ import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +13,9 @@ from systolith.hw.config import Config, Region
 from systolith.hw.configs import CONFIGS
 from systolith.hw.isa import ENGINES, VERSION, Command, Engine, decode_stream
 from systolith.sw.runtime.device import Device, Memory
+
+#: Version of the layout of program files.
+FORMAT = 1
 
 
 class ProgramError(ValueError):
@@ -87,7 +91,7 @@ class Program:
     def manifest(self) -> dict[str, object]:
         """What the program file says of itself."""
         return {
-            "format": 1, "isa": VERSION, "config": self.config.name,
+            "format": FORMAT, "isa": VERSION, "config": self.config.name,
             "identity": self.config.identity, "model": self.model, "macs": self.macs,
             "digest": self.digest,
             "commands": {engine.name: len(self.commands.get(engine, [])) for engine in ENGINES},
@@ -113,6 +117,33 @@ def _memory(name: str) -> Memory:
     return name if name == "ext" else Region[name]
 
 
+#: Entries of a manifest, and of each of its sections, and their types.
+_ENTRIES = {"format": int, "isa": int, "config": str, "identity": int, "model": str, "macs": int,
+            "digest": str, "commands": dict, "sections": list}
+_SECTION_ENTRIES = {"name": str, "memory": str, "offset": int}
+
+
+def _checked(manifest: Any) -> dict[str, Any]:
+    """The manifest, if it has all entries; ValueError that names the first wrong one."""
+    _check_entries("the manifest", manifest, _ENTRIES)
+    if manifest["format"] != FORMAT:
+        raise ValueError(f"its format is {manifest['format']}, this reads format {FORMAT}")
+    for index, section in enumerate(manifest["sections"]):
+        _check_entries(f"section {index} of the manifest", section, _SECTION_ENTRIES)
+        if section["memory"] != "ext" and section["memory"] not in Region.__members__:
+            raise ValueError(f"section {index} lies in {section['memory']!r}, which is no memory")
+    return manifest
+
+
+def _check_entries(what: str, value: Any, entries: Mapping[str, type]) -> None:
+    if not isinstance(value, dict):
+        raise ValueError(f"{what} is no JSON object")
+    for name, kind in entries.items():
+        if not isinstance(value.get(name), kind):
+            raise ValueError(f"{name!r} in {what} must be of type {kind.__name__}, "
+                             f"not {value.get(name)!r}")
+
+
 def load_program(path: Path, config: Config | None = None) -> Program:
     """Read a program file.
 
@@ -128,7 +159,7 @@ def load_program(path: Path, config: Config | None = None) -> Program:
     """
     try:
         with zipfile.ZipFile(path) as archive:
-            manifest = json.loads(archive.read("manifest.json"))
+            manifest = _checked(json.loads(archive.read("manifest.json")))
             queues = {engine: np.frombuffer(archive.read(f"{engine.name}.bin"), "<u4").tolist()
                       for engine in ENGINES}
             blobs = [archive.read(f"section{i}.bin") for i in range(len(manifest["sections"]))]

@@ -1,4 +1,5 @@
 """Program files: what is saved comes back, and damage is found."""
+import json
 import zipfile
 
 import pytest
@@ -57,6 +58,26 @@ def test_a_changed_byte_is_found(tmp_path):
             target.writestr(name, b"\1\2\3\5" if name == "section0.bin" else data)
     with pytest.raises(ProgramError, match="is damaged: its digest is"):
         load_program(other)
+
+
+@pytest.mark.parametrize(("change", "message"), [
+    ({"digest": None}, "'digest' in the manifest must be of type str, not None"),
+    ({"format": 2}, "its format is 2, this reads format 1"),
+    ({"sections": [{"name": "a", "memory": "MOON", "offset": 0}]}, "'MOON', which is no memory"),
+    ({"sections": [3]}, "section 0 of the manifest is no JSON object"),
+])
+def test_a_wrong_manifest_is_refused(tmp_path, change, message):
+    path, other = tmp_path / "p.systolith", tmp_path / "q.systolith"
+    PROGRAM.save(path)
+    with zipfile.ZipFile(path) as source, zipfile.ZipFile(other, "w") as target:
+        for name in source.namelist():
+            data = source.read(name)
+            if name == "manifest.json":
+                data = json.dumps(json.loads(data) | change).encode()
+            target.writestr(name, data)
+    with pytest.raises(ProgramError, match=r"q\.systolith is no readable program file") as error:
+        load_program(other)
+    assert message in str(error.value)
 
 
 def test_an_unnamed_configuration_is_refused_unless_given(tmp_path):
