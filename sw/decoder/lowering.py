@@ -16,7 +16,7 @@ from systolith.sw.decoder.projections import ProjectionLowering
 from systolith.sw.decoder.rows import RowLowering
 
 #: Parts of the logits, at least.
-HEAD_PARTS = 4
+HEAD_PARTS = 8
 
 
 class DecoderLowering(RowLowering):
