@@ -82,7 +82,7 @@ class CompiledDecoder:
             try:
                 self._scratch(rows, what)
             except CapacityError:
-                rows = rows // 2
+                rows -= 1
             else:
                 return rows
         self._scratch(1, what)
