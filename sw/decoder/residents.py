@@ -1,9 +1,10 @@
 """What of a decoder stays in the core for a whole session, and where."""
+from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from systolith.hw.config import Config, Region
-from systolith.sw.compiler.allocate import Allocator, Buffer
+from systolith.sw.compiler.allocate import Allocator, Buffer, CapacityError
 from systolith.sw.compiler.layout import ceil_div
 from systolith.sw.decoder.plan import Tiles
 from systolith.sw.reference.decoder import QuantizedDecoder
@@ -124,6 +125,21 @@ def place_residents(model: QuantizedDecoder, config: Config, context: int,
     take.check(what)
     return Residents(caches=caches, linears=linears, rings=rings, context=context,
                      value_tiles=ceil_div(context, config.rows))
+
+
+def longest_context(model: QuantizedDecoder, config: Config, limit: int) -> int:
+    """The most positions, at most ``limit``, for which there is room; ``limit`` where there is for
+    none, so that :func:`place_residents` says what is missing."""
+    def full(context: int) -> bool:
+        try:
+            place_residents(model, config, context, "")
+        except CapacityError:
+            return True
+        return False
+
+    # The first context that is too long, among 1 to limit + 1.
+    longest = bisect_left(range(1, limit + 1), True, key=full)
+    return longest or limit
 
 
 def _caches(take: Allocator, model: QuantizedDecoder, config: Config,

@@ -11,6 +11,7 @@ from systolith.sw.compiler.errors import CompileError
 from systolith.sw.compiler.layout import from_vector_words
 from systolith.sw.compiler.tokens import check_tokens
 from systolith.sw.decoder.compiled import CompiledDecoder, Run, Shape
+from systolith.sw.decoder.work import Work, total_work
 from systolith.sw.reference.weights import Floats
 from systolith.sw.runtime.device import DEFAULT_MAX_CYCLES, Counters, Device, EngineCounters
 
@@ -40,6 +41,8 @@ class StepResult:
         Useful multiply-accumulates.
     runs : int
         Programs that ran.
+    work : tuple of Work
+        What each part of the model needed of the engines, summed over the runs.
     """
 
     token: int
@@ -50,6 +53,7 @@ class StepResult:
     counters: Counters
     macs: int
     runs: int
+    work: tuple[Work, ...]
 
     @property
     def scores(self) -> Floats:
@@ -120,7 +124,8 @@ class Session:
             else parts[-1].logits,
             logit_scale=self.compiled.model.logit_scale,
             counters=_total([part.counters for part in parts]),
-            macs=sum(part.macs for part in parts), runs=len(parts))
+            macs=sum(part.macs for part in parts), runs=len(parts),
+            work=total_work([part.work for part in parts]))
 
     def step(self, token: int) -> StepResult:
         """Add one token."""
@@ -152,7 +157,7 @@ class Session:
         result = StepResult(
             token=self._token(run), position=self.position, length=len(ids),
             logits=self._logits(run), logit_scale=self.compiled.model.logit_scale,
-            counters=counters, macs=run.program.macs, runs=1)
+            counters=counters, macs=run.program.macs, runs=1, work=run.work)
         self.ids.extend(ids)
         return result
 

@@ -141,12 +141,55 @@ def test_wrong_tokens(ids, message):
         Session(model, FunctionalDevice(model.config)).prefill(ids)
 
 
-@pytest.mark.parametrize(("name", "config", "options", "message"), [
-    ("mathformer-add", "tiny", {"context": 65}, "context must be from 1 to 64"),
-    ("glassllm", "tiny", {}, "weight memory.*nearest configuration that fits is 'sim16'")])
-def test_what_does_not_fit(name, config, options, message):
-    with pytest.raises(CompileError, match=message):
-        compile_decoder(load_model(name), get_config(config), **options)
+def test_context_beyond_the_model():
+    with pytest.raises(CompileError, match="context must be from 1 to 64"):
+        compile_decoder(load_model("mathformer-add"), get_config("tiny"), context=65)
+
+
+def test_context_beyond_the_weight_memory():
+    config = get_config("tiny").replace(name="small", wgt_depth=2048)
+    with pytest.raises(CompileError, match=r"glassllm with 128 positions needs .* of weight "
+                                           "memory, but configuration 'small' has .*the nearest "
+                                           "configuration that fits is 'tiny'"):
+        compile_decoder(load_model("glassllm"), config, context=128)
+    shorter = compile_decoder(load_model("glassllm"), config)
+    assert shorter.residents.streamed
+    assert 1 < shorter.context < 128
+    assert shorter.residents.rings[0].base + shorter.residents.rings[0].words == config.wgt_depth
+
+
+#: Configurations whose weight memory is too small for glassllm, or whose constants are.
+SMALL = {config.name: config for config in (
+    get_config("tiny"), get_config("tall"),
+    get_config("sim16").replace(name="few-weights", wgt_depth=512),
+    get_config("sim16").replace(name="few-constants", const_depth=64))}
+
+
+@pytest.mark.parametrize("config", SMALL)
+@pytest.mark.parametrize("all_logits", [False, True])
+def test_streamed_weights(config, all_logits):
+    """Ragged prefills, longer than one run, and steps, in garbage, with weights that come."""
+    model = compile_decoder(load_model("glassllm"), SMALL[config], context=48)
+    assert model.residents.streamed
+    session, reference = Session(model, garbage(model.config)), Cache()
+    ids = np.random.default_rng(2).integers(0, model.model.vocabulary, 27).tolist()
+    token, _ = check(session, reference, ids, all_logits=all_logits)
+    for _ in range(2):
+        token, _ = check(session, reference, [token])
+
+
+def test_streamed_weights_move_once_a_run():
+    """Every weight and constant once, and little else."""
+    model = compile_decoder(load_model("glassllm"), SMALL["few-weights"], context=48)
+    session = Session(model, FunctionalDevice(model.config))
+    for ids in ([1, 2, 3], [4]):
+        weights = sum(
+            size.words * model.config.word_bytes(Region.WGT)
+            + size.beats * model.config.word_bytes(Region.CONST) for size in model.sizes.values())
+        result = session.prefill(ids)
+        row = (model.tiles.width_beats + model.tiles.query_beats) * model.config.word_bytes(
+            Region.VEC)
+        assert result.counters.move_bytes == weights + len(ids) * row
 
 
 @pytest.mark.parametrize(("kind", "least"), [("add", 100), ("sub", 55), ("mul", 100), ("div", 82)])
