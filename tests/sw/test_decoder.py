@@ -9,7 +9,13 @@ from systolith.hw.config import MEMORIES, Region
 from systolith.hw.configs import get_config
 from systolith.sw.compiler import CompileError
 from systolith.sw.decoder import ContextError, Session, compile_decoder
-from systolith.sw.decoder.evaluate import exact_answers, perplexity
+from systolith.sw.decoder.evaluate import (
+    LONGEST_ANSWER,
+    exact_answers,
+    machine_answer,
+    perplexity,
+    problems,
+)
 from systolith.sw.models import load_model
 from systolith.sw.reference import llama
 from systolith.sw.reference.decoder import Cache, decode
@@ -197,6 +203,21 @@ def test_mathformer_answers(kind, least):
     measure = exact_answers(load_model(f"mathformer-{kind}"), get_config("tiny"))
     assert measure.float == measure.samples
     assert measure.ours >= least
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", SIGNS)
+def test_all_problems_on_the_device(kind):
+    """Every problem of single digits, until the answer ends, as the reference answers it."""
+    source, model = load_model(f"mathformer-{kind}"), compiled(f"mathformer-{kind}", "tiny")
+    session = Session(model, garbage(model.config))
+    for problem, _ in problems(kind):
+        session.restart()
+        result, text = session.prefill(source.encode(problem)), ""
+        while source.decode([result.token]) != "</s>" and len(text) < LONGEST_ANSWER:
+            text += source.decode([result.token])
+            result = session.step(result.token)
+        assert text == machine_answer(source, model.model, problem)
 
 
 def test_perplexity_is_near_that_of_floating_point():
