@@ -66,6 +66,20 @@ def test_streamed_weights(config):
         check(rtl, functional, [result.token])
 
 
+@pytest.mark.parametrize(("name", "config"), [
+    ("glassllm-pt", "sim16"), ("mathformer-div", "sim16"), ("mathformer-mul", "tall")])
+def test_resident_weights(name, config):
+    """A prompt of ragged length and two steps."""
+    model = load_model(name)
+    compiled = compile_decoder(model, get_config(config))
+    assert not compiled.residents.streamed
+    with RtlDevice(compiled.config, stall_percent=10, seed=2) as device:
+        rtl, functional = sessions(compiled, device)
+        result = check(rtl, functional, model.encode(model.default_prompt)[:19])
+        for _ in range(2):
+            result = check(rtl, functional, [result.token])
+
+
 @pytest.mark.slow
 def test_smollm2_prefill_and_decode():
     """16 tokens, then one: weights of 134 MB come out of external memory at 16 bytes a cycle."""
