@@ -1,20 +1,23 @@
 """Compilation of a decoder: its image once, and a program for every shape of a run."""
-import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from systolith.hw.config import Config, Region
-from systolith.hw.isa import Command, Engine, Load
+from systolith.hw.config import Config
+from systolith.hw.isa import Command, Engine
 from systolith.sw.compiler.allocate import CapacityError, with_advice
 from systolith.sw.compiler.errors import CompileError
 from systolith.sw.compiler.schedule import schedule
+from systolith.sw.compiler.tokens import with_tokens
 from systolith.sw.compiler.verifier import verify
 from systolith.sw.decoder.image import DecoderImage
 from systolith.sw.decoder.lowering import DecoderLowering
-from systolith.sw.decoder.plan import Scratch, Tiles, place_residents, place_scratch
+from systolith.sw.decoder.plan import Scratch, Tiles, place_scratch
 from systolith.sw.decoder.quantize import quantize_decoder
+from systolith.sw.decoder.residents import longest_context, place_residents
 from systolith.sw.decoder.samples import calibration_samples
 from systolith.sw.decoder.scales import calibrate_decoder
+from systolith.sw.decoder.weights import Weights
+from systolith.sw.decoder.work import Work, work_of
 from systolith.sw.models.model import Model
 from systolith.sw.reference.decoder import QuantizedDecoder
 from systolith.sw.runtime.program import Program
@@ -34,11 +37,13 @@ class Shape:
 
 @dataclass(frozen=True)
 class Run:
-    """A program of a shape. Its first ``length`` moves fetch the tokens' rows."""
+    """A program of a shape. Its first ``length`` moves fetch the tokens' rows. ``work`` is what
+    each part of the model needs of the engines."""
 
     program: Program
     shape: Shape
     scratch: Scratch
+    work: tuple[Work, ...]
 
 
 class CompiledDecoder:
@@ -67,7 +72,7 @@ class CompiledDecoder:
         self.most_rows = self._most_rows(what)
         image = DecoderImage(model, self.residents, config)
         image.check(what)
-        self.external = image.external
+        self.external, self.stored, self.sizes = image.external, image.stored, image.sizes
         streams = schedule(image.setup, config)
         verify(config, streams)
         self.setup = Program(config, streams, tuple(image.image.sections), name)
@@ -80,19 +85,15 @@ class CompiledDecoder:
             try:
                 self._scratch(rows, what)
             except CapacityError:
-                rows = rows // 2
+                rows -= 1
             else:
                 return rows
         self._scratch(1, what)
         return 1
 
     def _scratch(self, length: int, what: str = "") -> Scratch:
-        return place_scratch(self.model, self.config, length, self.context, what)
-
-    @property
-    def embedding_bytes(self) -> int:
-        """Bytes of a token's row in external memory."""
-        return self.tiles.width_beats * self.config.word_bytes(Region.VEC)
+        return place_scratch(self.model, self.config, length, self.context,
+                             self.residents.streamed, what)
 
     def run(self, shape: Shape) -> Run:
         """The program of a shape, verified; compiled at its first use."""
@@ -102,33 +103,28 @@ class CompiledDecoder:
 
     def commands(self, run: Run, ids: Sequence[int]) -> dict[Engine, list[Command]]:
         """The run's commands with the addresses of the tokens' rows."""
-        commands = {engine: list(stream) for engine, stream in run.program.commands.items()}
-        moves = commands[Engine.MOVE]
-        for row, token in enumerate(ids):
-            move = moves[row]
-            assert isinstance(move, Load)
-            moves[row] = dataclasses.replace(
-                move, ext_base=self.external.embedding + token * self.embedding_bytes)
-        return commands
+        return with_tokens(run.program.commands, ids)
 
     def _compile(self, shape: Shape) -> Run:
         scratch = self._scratch(shape.length)
-        streams = schedule(self._sequence(shape, scratch), self.config)
+        parts = self._parts(shape, scratch)
+        streams = schedule([command for part in parts.values() for command in part], self.config)
         verify(self.config, streams)
         program = Program(self.config, streams, (), self.name, self.macs(shape))
-        return Run(program, shape, scratch)
+        return Run(program, shape, scratch, tuple(
+            work_of(name, commands, self.config) for name, commands in parts.items()))
 
-    def _sequence(self, shape: Shape, scratch: Scratch) -> list[Command]:
-        lowering = DecoderLowering(self.model, self.residents, scratch, shape.position,
+    def _parts(self, shape: Shape, scratch: Scratch) -> dict[str, list[Command]]:
+        """Commands of the embedding, each layer and the logits, in order."""
+        weights = Weights(self.residents, self.stored, self.sizes, self.config)
+        lowering = DecoderLowering(self.model, self.residents, scratch, weights, shape.position,
                                    self.config)
-        commands = list(lowering.inputs(self.external.embedding, self.external.rope))
-        for layer, places in zip(self.model.layers, self.residents.layers, strict=True):
-            commands += lowering.layer(layer, places)
-        if shape.all_logits:
-            commands += lowering.logits((0, shape.length), self.external.logits)
-        else:
-            commands += lowering.logits((shape.length - 1, shape.length), None)
-        return commands
+        parts = {"embedding": list(lowering.inputs(self.external.embedding, self.external.rope))}
+        for index in range(len(self.model.layers)):
+            parts[f"layer {index}"] = list(lowering.layer(index))
+        rows = (0 if shape.all_logits else shape.length - 1, shape.length)
+        external = self.external.logits if shape.all_logits else None
+        return {**parts, "logits": list(lowering.logits(rows, external))}
 
     def macs(self, shape: Shape) -> int:
         """Useful multiply-accumulates of a run: no padding, and only the scores needed."""
@@ -150,7 +146,8 @@ def compile_decoder(model: Model, config: Config, *, context: int | None = None,
     model : Model
     config : Config
     context : int, optional
-        Positions that the cache is to hold; the model's longest by default.
+        Positions that the cache is to hold; by default the model's longest, or as many as there is
+        room for.
     samples : sequence of token ids, optional
         Texts to calibrate on; by default the model's prompts, continued by the float model.
     percentile : float
@@ -162,8 +159,7 @@ def compile_decoder(model: Model, config: Config, *, context: int | None = None,
         When it does not fit (with the memory, need, capacity and the nearest named configuration
         that fits) or a parameter is outside its limit.
     """
-    context = model.max_length if context is None else context
-    if not 1 <= context <= model.max_length:
+    if context is not None and not 1 <= context <= model.max_length:
         raise CompileError(f"context must be from 1 to {model.max_length}, the longest of "
                            f"{model.name}, not {context}")
     if not config.ext_bytes:
@@ -175,6 +171,8 @@ def compile_decoder(model: Model, config: Config, *, context: int | None = None,
     samples = calibration_samples(model) if samples is None else samples
     integers = quantize_decoder(model.weights, calibrate_decoder(model.weights, samples,
                                                                  percentile))
+    if context is None:
+        context = longest_context(integers, config, model.max_length)
     try:
         return CompiledDecoder(model.name, integers, config, context)
     except CapacityError as error:

@@ -9,7 +9,9 @@ from systolith.hw.config import Region
 from systolith.hw.isa import Engine
 from systolith.sw.compiler.errors import CompileError
 from systolith.sw.compiler.layout import from_vector_words
+from systolith.sw.compiler.tokens import check_tokens
 from systolith.sw.decoder.compiled import CompiledDecoder, Run, Shape
+from systolith.sw.decoder.work import Work, total_work
 from systolith.sw.reference.weights import Floats
 from systolith.sw.runtime.device import DEFAULT_MAX_CYCLES, Counters, Device, EngineCounters
 
@@ -39,6 +41,8 @@ class StepResult:
         Useful multiply-accumulates.
     runs : int
         Programs that ran.
+    work : tuple of Work
+        What each part of the model needed of the engines, summed over the runs.
     """
 
     token: int
@@ -49,6 +53,7 @@ class StepResult:
     counters: Counters
     macs: int
     runs: int
+    work: tuple[Work, ...]
 
     @property
     def scores(self) -> Floats:
@@ -119,7 +124,8 @@ class Session:
             else parts[-1].logits,
             logit_scale=self.compiled.model.logit_scale,
             counters=_total([part.counters for part in parts]),
-            macs=sum(part.macs for part in parts), runs=len(parts))
+            macs=sum(part.macs for part in parts), runs=len(parts),
+            work=total_work([part.work for part in parts]))
 
     def step(self, token: int) -> StepResult:
         """Add one token."""
@@ -128,11 +134,7 @@ class Session:
     def _check(self, ids: Sequence[int]) -> None:
         if not ids:
             raise CompileError("there are no tokens; give at least one")
-        vocabulary = self.compiled.model.vocabulary
-        for place, token in enumerate(ids):
-            if not 0 <= token < vocabulary:
-                raise CompileError(f"token {token} at place {place} is outside the vocabulary of "
-                                   f"{self.compiled.name}, which has tokens 0 to {vocabulary - 1}")
+        check_tokens(ids, self.compiled.model.vocabulary, self.compiled.name)
 
     def _make_room(self, ids: list[int], all_logits: bool) -> list[int]:
         """The tokens to add; with those kept of a full context, which then is empty, before."""
@@ -155,7 +157,7 @@ class Session:
         result = StepResult(
             token=self._token(run), position=self.position, length=len(ids),
             logits=self._logits(run), logit_scale=self.compiled.model.logit_scale,
-            counters=counters, macs=run.program.macs, runs=1)
+            counters=counters, macs=run.program.macs, runs=1, work=run.work)
         self.ids.extend(ids)
         return result
 
