@@ -119,7 +119,7 @@ def _accuracy_table(progress: Progress) -> str:
         config = get_config("sim16")
         measures = [exact_answers(load_model(name), config) for name in INCLUDED
                     if name.startswith("mathformer")]
-        measures.append(perplexity(load_model("glassllm"), shakespeare(), config))
+        measures.append(perplexity(load_model("glassllm"), shakespeare()))
     rows = ((each.model, each.measure, f"{each.samples:,}", f"{each.float:.2f}", f"{each.ours:.2f}")
             for each in measures)
     text = ("`systolith eval MODEL`. Greedy answers of the mathformers to all problems of single "

@@ -223,6 +223,6 @@ def test_all_problems_on_the_device(kind):
 def test_perplexity_is_near_that_of_floating_point():
     model = load_model("glassllm")
     text = "It was the White Rabbit, trotting slowly back again, and looking anxiously about. " * 20
-    measure = perplexity(model, text, get_config("sim16"), windows=2)
+    measure = perplexity(model, text, windows=2)
     assert measure.samples == 256
     assert abs(measure.ours / measure.float - 1) < 0.02
