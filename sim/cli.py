@@ -305,30 +305,55 @@ def verify(program: ProgramPath, json: Json = None) -> None:
                        f"{result['words']} words free of races")
 
 
-@app.command(epilog=_example("systolith bench attention-64 --json bench.json"))
+@app.command(epilog=_example("systolith bench ragged attention-128 --json bench.json",
+                             "systolith bench --all --write"))
 def bench(
     names: Annotated[list[str] | None, typer.Argument(
-        metavar="NAME", help="Which benchmarks; all by default.")] = None,
+        metavar="NAME", help="Benchmarks, or the first words of their names; all but the slow ones "
+        "by default.")] = None,
     config: ConfigName = "sim16",
     device: DeviceOption = DeviceName.rtl,
+    everything: Annotated[bool, typer.Option("--all", help="Run the slow ones, too.")] = False,
+    listing: Annotated[bool, typer.Option("--list", help="Only print the names.")] = False,
+    write: Annotated[bool, typer.Option(
+        "--write", help="Also put the figures into docs/results.md, in its folder.")] = False,
     json: Json = None,
 ) -> None:
-    """Measure cycles and share of the peak of products and attention layers."""
+    """Measure products, attention, layers and models: cycles, share of the limits, what is lost."""
+    chosen, slow = _benchmarks(names or [], everything)
+    if listing:
+        for name in [*(each.name for each in chosen), *(f"{name} (slow)" for name in slow)]:
+            typer.echo(name)
+        return
     with user_errors():
         from systolith.sim.commands import bench as command
         from systolith.sim.progress import Progress
 
-        for name in names or ():
-            if name not in command.BENCHMARKS:
-                fail(f"unknown benchmark {name!r}; choose among "
-                     f"{', '.join(command.BENCHMARKS)}", USAGE)
-        outcomes = list(command.bench(names or list(command.BENCHMARKS), config=config,
-                                      device=device.value, progress=Progress()))
-        if write_json({"benchmarks": [each.as_json() for each in outcomes]}, json):
+        outcomes = list(command.bench(chosen, config=config, device=device.value,
+                                      progress=Progress()))
+        if write:
+            from systolith.sim import results
+
+            results.renew(results.bench_tables(outcomes))
+        if write_json([each.as_json() for each in outcomes], json):
             command.print_outcomes(outcomes)
+            if slow:
+                typer.echo(f"Left out, for they are slow: {', '.join(slow)}; --all runs them.")
     wrong = [each.name for each in outcomes if not each.bit_exact]
     if wrong:
         fail(f"{', '.join(wrong)}: the output differs from the NumPy reference")
+
+
+def _benchmarks(names: list[str], everything: bool) -> tuple[list, list[str]]:
+    """The benchmarks to run, and the names of those that are left out."""
+    from systolith.sim.benchmarks import BENCHMARKS, BenchmarkError, select
+
+    try:
+        chosen = select(names) if names else list(BENCHMARKS.values())
+    except BenchmarkError as error:
+        fail(error, USAGE)
+    slow = [] if names or everything else [each.name for each in chosen if each.slow]
+    return [each for each in chosen if each.name not in slow], slow
 
 
 @app.command(epilog=_example("systolith configs"))

@@ -2,6 +2,7 @@
 
 What stands between the two markers of that page is replaced by figures of seeded runs on the RTL.
 """
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -9,8 +10,10 @@ import numpy as np
 
 from systolith.hw.configs import CONFIGS, get_config
 from systolith.sim.attention import prepare_layer
-from systolith.sim.commands.bench import BENCHMARKS, bench
+from systolith.sim.benchmarks import BENCHMARKS
+from systolith.sim.commands.bench import Outcome, bench
 from systolith.sim.devices import open_device
+from systolith.sim.lost import CAUSES
 from systolith.sim.measure import Measure
 from systolith.sim.progress import Progress
 from systolith.sw.compiler.quantize import scale_word_of
@@ -70,19 +73,43 @@ def _softmax_table() -> str:
                     ("row length", "mean error", "worst error", "error of P V"), rows)
 
 
-def _bench_table(progress: Progress) -> str:
-    outcomes = bench(list(BENCHMARKS), config="sim16", device="rtl", progress=progress)
+#: Titles of the benchmark tables, the groups in each, and what they are.
+_BENCH_TABLES = (
+    ("Matrix products", ("product", "ragged", "minilm", "glassllm", "smollm2"),
+     "Operands come from external memory and the INT16 result goes there; `resident`: both "
+     "operands are in the core and the INT8 result stays, as far as they fit."),
+    ("Pruned weights", ("pruned",),
+     "The share of weight tiles that are zero is in the name; useful work has none of them."),
+    ("Attention alone", ("attention",),
+     "Scores, softmax and mixed values of two or four heads; queries, keys, values in the core."),
+    ("Layers and models", ("layer", "model"),
+     "With all moves; weights of glassllm's layers stay in the core, those of MiniLM stream."),
+)
+
+_BENCH_TEXT = ("`systolith bench` on the RTL, peak 256 multiply-accumulates a cycle; every result "
+               "is compared bit by bit. What was lost adds up with the useful work to 100 %; "
+               "[performance](performance.md) tells the causes.")
+
+
+def bench_tables(outcomes: Sequence[Outcome]) -> list[str]:
+    """Sections of the page with what benchmarks gave."""
+    groups = [(title, text, [each for each in outcomes if each.name.partition("-")[0] in names])
+              for title, names, text in _BENCH_TABLES]
+    return [_bench_table(title, text, chosen) for title, text, chosen in groups if chosen]
+
+
+def _bench_table(title: str, text: str, outcomes: Sequence[Outcome]) -> str:
+    causes = [cause for cause in CAUSES if any(each.lost and each.lost[cause] for each in outcomes)]
     rows = []
     for outcome in outcomes:
-        measure, matrix = outcome.measure, outcome.measure.engines()["matrix"]
+        measure, lost = outcome.measure, outcome.lost or {}
         rows.append((outcome.name, "yes" if outcome.bit_exact else "NO", f"{measure.cycles:,}",
-                     f"{measure.macs:,}", _percent(measure.utilization),
-                     _percent((matrix["busy"] or 0) / (measure.cycles or 1))))
-    text = ("On `sim16`, peak 256 multiply-accumulates a cycle. Products have resident operands; "
-            "attention (glassllm layer 0) includes loading weights and storing the result. Useful "
-            "work: no padding, no masked scores.")
-    return _section("Use of the array (`systolith bench`)", text,
-                    ("work", "bit exact", "cycles", "useful MACs", "of peak", "array busy"), rows)
+                     _percent(measure.utilization), measure.limit,
+                     _percent(measure.share_of_limit),
+                     *(f"{lost[cause]:.1f}" if lost.get(cause) else "" for cause in causes)))
+    head = ("work", "bit exact", "cycles", "of peak", "limit", "of limit",
+            *(f"{cause} %" for cause in causes))
+    return _section(title, f"{_BENCH_TEXT} {text}", head, rows)
 
 
 def _percent(share: float | None) -> str:
@@ -149,13 +176,26 @@ def _decoder_table(progress: Progress) -> str:
                     ("work", "cycles", "useful MACs", "of peak", "vector unit busy"), rows)
 
 
+def renew(sections: Iterable[str]) -> None:
+    """Put sections into the page, each in the place of the one with its title, or after all."""
+    before, _, rest = PAGE.read_text().partition(BEGIN)
+    old, _, after = rest.partition(END)
+    found = {_title(part): part.strip() + "\n" for part in re.split(r"(?m)^(?=## )", old)
+             if part.strip()}
+    found |= {_title(section): section for section in sections}
+    PAGE.write_text(before + BEGIN + "\n" + "\n".join(found.values()) + "\n" + END + after)
+
+
+def _title(section: str) -> str:
+    return section.partition("\n")[0]
+
+
 def main() -> None:
     """Measure everything and renew the page."""
     progress = Progress()
-    tables = [_softmax_table(), _bench_table(progress), _decoder_table(progress),
-              _accuracy_table(progress), _layer_table(progress)]
-    before, _, rest = PAGE.read_text().partition(BEGIN)
-    PAGE.write_text(before + BEGIN + "\n" + "\n".join(tables) + "\n" + END + rest.partition(END)[2])
+    outcomes = list(bench(BENCHMARKS.values(), config="sim16", device="rtl", progress=progress))
+    renew([_softmax_table(), *bench_tables(outcomes), _decoder_table(progress),
+           _accuracy_table(progress), _layer_table(progress)])
 
 
 if __name__ == "__main__":
