@@ -9,6 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+#: One event of a recording: when, in recorded cycles, and what.
+EVENT = np.dtype([("time", "<u8"), ("value", "<u8")])
+
 #: Cycles after which a host access that gets no answer is given up.
 HOST_LIMIT = 1_000_000
 
@@ -77,6 +80,10 @@ _SIGNATURES = {
     "run_queues": (c_int, [c_void_p, POINTER(_RunArguments)]),
     "trace_open": (c_int, [c_void_p, c_char_p]),
     "trace_close": (None, [c_void_p]),
+    "record": (c_int, [c_void_p, c_uint32, c_uint32]),
+    "recorded_cycles": (c_uint64, [c_void_p]),
+    "recorded_events": (c_void_p, [c_void_p, c_uint32, POINTER(c_uint64)]),
+    "record_end": (None, [c_void_p]),
 }
 
 
@@ -270,3 +277,30 @@ class Harness:
     def trace_close(self) -> None:
         """Finish the VCD."""
         self._call.trace_close(self._handle)
+
+    def record(self, *, semaphores: int, semaphore_width: int) -> None:
+        """Record what the engines do from here on; an earlier recording is dropped.
+
+        Raises
+        ------
+        HarnessError
+            When the library was built without ``probes=True``.
+        """
+        if self._call.record(self._handle, semaphores, semaphore_width):
+            raise HarnessError("the simulator was built without probes, so it cannot record")
+
+    @property
+    def recorded_cycles(self) -> int:
+        """Cycles in the recording: those that the chip's counters count."""
+        return self._call.recorded_cycles(self._handle)
+
+    def recorded(self, channel: int) -> NDArray:
+        """A copy of the events of a channel (``Channel`` in ``recorder.h``), as :data:`EVENT`."""
+        count = c_uint64()
+        start = self._call.recorded_events(self._handle, channel, byref(count))
+        size = count.value * EVENT.itemsize
+        return np.frombuffer(ctypes.string_at(start, size) if size else b"", EVENT)
+
+    def record_end(self) -> None:
+        """Stop recording and forget what was recorded."""
+        self._call.record_end(self._handle)

@@ -1,105 +1,119 @@
-"""Where the cycles of the array went that did no useful work, by cause."""
-from collections import Counter
-from collections.abc import Iterable, Mapping
-from itertools import pairwise
+"""Where the cycles went in which the array did no useful work."""
+from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
-from systolith.hw.isa import Command, Engine, Function, Pass
-from systolith.sim.measure import Measure
+from systolith.hw.isa import ENGINES, Engine
 from systolith.sim.trace import State, Trace
-from systolith.sw.compiler.schedule import CHANNELS
 
-#: Causes and what they mean. Together with the useful work they make up all cycles.
+#: Every cause, and what it means.
 CAUSES = {
-    "padding": "cells without an operand, or whose product is no useful work",
-    "masked": "scores that the causal mask takes out again, in tiles that it cuts",
-    "start": "before the first beat of a run: commands, and the operands of the first product",
-    "loads": "the array waits for operands from external memory",
+    "before_first": "before the first product of a run",
+    "loads": "the array waits for a move from or to external memory",
     "vector": "the array waits for the vector unit",
-    "commands": "between commands: no command is there, or too many are in flight",
-    "port": "a beat cannot be issued",
-    "end": "after the last beat of a run: depth of the pipelines, last passes, stores",
+    "boundary": "between products: fetch, order among engines, the array's own pipeline",
+    "commands": "the host has not sent the next product",
+    "stall": "a product is active but cannot issue",
+    "after_last": "after the last product of a run",
+    "padding": "beats that are not all useful: ragged tiles, masked elements",
 }
 
-#: Decimals of a percentage.
-DECIMALS = 3
+#: Cycles from the last word of a command, or from its semaphores, to its first beat.
+_START_CYCLES = 2
 
 
-def masked_macs(commands: Iterable[Command], head_dim: int) -> int:
-    """Multiply-accumulates for scores between real positions that the causal mask takes out.
+def lost_cycles(trace: Trace, macs: int) -> dict[str, float]:
+    """Cycles lost by cause; together with the useful ones they are all cycles of the trace.
 
-    Each costs ``head_dim`` in the scores and again in the mixed values. The passes that compute
-    the powers say which scores there were.
-    """
-    cells = 0
-    for command in commands:
-        if isinstance(command, Pass) and command.causal and command.function == Function.EXP2:
-            seen = np.minimum(command.valid, command.position + np.arange(command.rows) + 1)
-            cells += command.rows * command.valid - int(seen.sum())
-    return 2 * head_dim * cells
-
-
-def array_cycles(trace: Trace) -> Counter[str]:
-    """Cycles of the matrix engine: ``busy``, and those without a beat by cause."""
-    found: Counter[str] = Counter()
-    borders = [*trace.runs["cycle"].tolist(), trace.cycles]
-    for start, end in pairwise(borders):
-        found += _run_cycles(trace.part(start, end))
-    return found
-
-
-def _run_cycles(run: Trace) -> Counter[str]:
-    rows = run.states_of(Engine.MATRIX)
-    busy = rows[rows["state"] == State.BUSY]
-    first = busy["start"].min(initial=run.cycles)
-    last = busy["end"].max(initial=first)
-    found: Counter[str] = Counter()
-    for _, state, start, end, missing in rows.tolist():
-        cause = "start" if end <= first else "end" if start >= last else _cause(state, missing)
-        found[cause] += end - start
-    return found
-
-
-def _cause(state: int, missing: int) -> str:
-    if state == State.BUSY:
-        return "busy"
-    if state == State.STALL:
-        return "port"
-    if state == State.WAIT and missing >> CHANNELS[Engine.MOVE, Engine.MATRIX] & 1:
-        return "loads"
-    if state == State.WAIT and missing >> CHANNELS[Engine.VECTOR, Engine.MATRIX] & 1:
-        return "vector"
-    return "commands"
-
-
-def lost(measure: Measure, trace: Trace, head_dim: int = 0) -> dict[str, float]:
-    """Percent of the cycles by cause, all of :data:`CAUSES`; with the percentage of useful work
-    they add up to 100, but for the rounding of floating point.
+    A cycle in which the array waits for semaphores is charged to the engine that signals the one
+    which comes last. Cycles of a run before its first beat and after its last are charged to
+    ``before_first`` and ``after_last`` whatever the array does in them.
 
     Parameters
     ----------
-    measure : Measure
-        Of the runs in the recording.
     trace : Trace
-    head_dim : int
-        Elements of a head; 0 where there is no causal mask.
+        One run or several.
+    macs : int
+        Useful multiply-accumulates in it.
+
+    Returns
+    -------
+    dict[str, float]
+        A value for each key of :data:`CAUSES`. Their sum is ``cycles - macs / peak``.
+
+    Raises
+    ------
+    ValueError
+        When there are more useful multiply-accumulates than the array's beats can hold.
     """
-    peak, cycles = measure.config.peak_macs_per_cycle, array_cycles(trace)
-    commands = (command for stream in trace.program.values() for command in stream)
-    macs = {cause: cycles[cause] * peak for cause in CAUSES}
-    macs["masked"] = masked_macs(commands, head_dim)
-    macs["padding"] = cycles["busy"] * peak - measure.macs - macs["masked"]
-    shares = percentages({"useful": measure.macs, **macs})
-    del shares["useful"]
-    return shares
+    useful = macs / trace.config.peak_macs_per_cycle
+    busy = trace.cycles_in(Engine.MATRIX, State.BUSY)
+    if useful > busy:
+        raise ValueError(f"{macs} useful multiply-accumulates need {useful:g} beats, but the array "
+                         f"made {busy}; count the work of the recorded runs")
+    lost: dict[str, float] = dict.fromkeys(CAUSES, 0)
+    starts = trace.runs["cycle"].tolist()
+    signals = [_signals(trace, semaphore) for semaphore in range(trace.config.semaphores)]
+    for start, end in zip(starts, [*starts[1:], trace.cycles], strict=True):
+        for cause, cycles in _run(trace, start, end, signals):
+            lost[cause] += cycles
+    lost["padding"] = busy - useful
+    return lost
 
 
-def percentages(parts: Mapping[str, int]) -> dict[str, float]:
-    """Parts of their sum in percent, rounded so that they still add up: the largest remainders
-    are rounded up."""
-    whole, unit = sum(parts.values()), 100 * 10 ** DECIMALS
-    floors = {name: divmod(part * unit, whole) for name, part in parts.items()}
-    short = unit - sum(floor for floor, _ in floors.values())
-    up = sorted(floors, key=lambda name: -floors[name][1])[:short]
-    return {name: (floor + (name in up)) / 10 ** DECIMALS for name, (floor, _) in floors.items()}
+def _signals(trace: Trace, semaphore: int) -> tuple[NDArray, NDArray]:
+    """When a semaphore was signalled, in order, and the engine that did it each time."""
+    ends, engines = [], []
+    for engine in ENGINES:
+        rows = trace.commands_of(engine)
+        masks = [command.signal >> semaphore & 1 for command in trace.program[engine][:len(rows)]]
+        chosen = rows["end"][np.array(masks, bool)]
+        ends.append(chosen)
+        engines.append(np.full(len(chosen), engine))
+    times = np.concatenate(ends)
+    order = np.argsort(times, kind="stable")
+    return times[order], np.concatenate(engines)[order]
+
+
+def _run(trace: Trace, start: int, end: int, signals) -> Iterator[tuple[str, int]]:
+    rows = trace.part(start, end).states_of(Engine.MATRIX)
+    beats = rows[rows["state"] == State.BUSY]
+    if not len(beats):
+        yield "before_first", end - start
+        return
+    first, last = int(beats["start"][0]), int(beats["end"][-1])
+    yield "before_first", first - start
+    yield "after_last", end - last
+    between = rows[(rows["start"] >= first) & (rows["end"] <= last)]
+    for _, state, since, until, missing in between.tolist():
+        if state == State.IDLE:
+            unfed = _unfed(trace, since, until - _START_CYCLES)
+            yield "commands", unfed
+            yield "boundary", until - since - unfed
+        elif state != State.BUSY:
+            yield _cause(state, since, missing, signals), until - since
+
+
+def _cause(state: int, since: int, missing: int, signals) -> str:
+    if state == State.STALL:
+        return "stall"
+    waited = [signals[index] for index in range(len(signals)) if missing >> index & 1]
+    if state == State.FENCE or not waited:
+        return "boundary"
+    coming = [(int(times[place]), engines[place]) for times, engines in waited
+              if (place := int(np.searchsorted(times, since, "right"))) < len(times)]
+    if len(coming) < len(waited):
+        return "commands"  # only the host can have signalled it
+    return {Engine.MOVE: "loads", Engine.VECTOR: "vector"}.get(max(coming)[1], "boundary")
+
+
+def _unfed(trace: Trace, start: int, end: int) -> int:
+    """Cycles of an interval in which no word is in the array's queue."""
+    if end <= start:
+        return 0
+    changes = trace.queues[Engine.MATRIX]
+    place = max(int(np.searchsorted(changes["cycle"], start, "right")) - 1, 0)
+    borders = np.clip(np.append(changes["cycle"][place:], end), start, end)
+    empty = changes["value"][place:] == 0
+    return int(np.diff(borders)[empty].sum())
