@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
 from itertools import chain, cycle, islice
+from typing import TypeVar
 
 import numpy as np
 
@@ -11,8 +12,9 @@ from systolith.sim.attention import prepare_layer
 from systolith.sw.compiler import compile_product
 from systolith.sw.compiler.attention_alone import compile_attention_alone
 from systolith.sw.decoder import Session, compile_decoder
-from systolith.sw.encoder import calibrate_encoder, compile_encoder, quantize_encoder
+from systolith.sw.encoder import compile_encoder, quantized_encoder
 from systolith.sw.models import Model, load_model
+from systolith.sw.models.bert import Encoder
 from systolith.sw.models.encoders import load_encoder
 from systolith.sw.reference.decoder import Cache, decode
 from systolith.sw.runtime.device import Counters, Device, sum_counters
@@ -161,16 +163,25 @@ def _attentions() -> Iterator[Benchmark]:
     for causal in (False, True):
         for head_dim in (32, 64):
             for length in (32, 128, 512):
-                name = f"attention-{length}-heads-of-{head_dim}{'-causal' if causal else ''}"
+                name = f"attention-{length}-h{head_dim}{'-causal' if causal else ''}"
                 yield Benchmark(name, partial(_attention, length, head_dim, causal=causal))
 
 
 # Layers and models -------------------------------------------------------------------------------
 
+Loaded = TypeVar("Loaded", Model, Encoder)
+
+
 def tokens(model: Model, length: int) -> list[int]:
     """So many tokens: the model's own prompts one after the other, over and over."""
     ids = chain.from_iterable(model.encode(prompt) for prompt in model.prompts)
     return list(islice(cycle(ids), length))
+
+
+def first_layers(model: Loaded, layers: int | None) -> Loaded:
+    """A loaded model with only so many layers; all for None."""
+    weights = dataclasses.replace(model.weights, layers=model.weights.layers[:layers])
+    return dataclasses.replace(model, weights=weights)
 
 
 def _attention_layer(length: int, device: Device) -> Measured:
@@ -186,9 +197,7 @@ def _attention_layer(length: int, device: Device) -> Measured:
 
 def _decoder(layers: int | None, before: int, length: int, device: Device) -> Measured:
     """glassllm, or its first layers, on ``length`` tokens after ``before``; weights resident."""
-    model = load_model("glassllm")
-    weights = dataclasses.replace(model.weights, layers=model.weights.layers[:layers])
-    model = dataclasses.replace(model, weights=weights)
+    model = first_layers(load_model("glassllm"), layers)
     session = Session(compile_decoder(model, device.config), device)
     ids = tokens(model, before + length)
     if before:
@@ -205,10 +214,9 @@ def _decoder(layers: int | None, before: int, length: int, device: Device) -> Me
 
 def _encoder(layers: int | None, length: int, device: Device) -> Measured:
     """MiniLM, or its first layers, from tokens to an embedding; weights come as they are used."""
-    encoder = load_encoder("minilm")
-    weights = dataclasses.replace(encoder.weights, layers=encoder.weights.layers[:layers])
-    model = quantize_encoder(weights, calibrate_encoder(weights, encoder.calibration()))
-    compiled = compile_encoder(model, device.config, length=length, name=encoder.name)
+    encoder = first_layers(load_encoder("minilm"), layers)
+    compiled = compile_encoder(quantized_encoder(encoder), device.config, length=length,
+                               name=encoder.name)
     ids = encoder.tokenizer.encode(" ".join(encoder.samples)).ids[:length]
 
     def run() -> Work:
@@ -222,7 +230,7 @@ def _models() -> Iterator[Benchmark]:
     for length in (16, 64, 128):
         yield Benchmark(f"layer-glassllm-attention-{length}", partial(_attention_layer, length))
     yield Benchmark("layer-glassllm-128", partial(_decoder, 1, 0, 128))
-    yield Benchmark("layer-minilm-128", partial(_encoder, 1, 128), slow=True)
+    yield Benchmark("layer-minilm-128", partial(_encoder, 1, 128))
     yield Benchmark("model-glassllm-prefill-100", partial(_decoder, None, 0, 100))
     yield Benchmark("model-glassllm-decode-100", partial(_decoder, None, 100, 1))
     yield Benchmark("model-minilm-128", partial(_encoder, None, 128), slow=True)

@@ -22,6 +22,10 @@ app = typer.Typer(name="systolith", no_args_is_help=True, rich_markup_mode=None,
                   help="Systolith: an INT8 transformer accelerator and its compiler.")
 
 
+#: The page that has the tables of measurements, seen from the project's folder.
+RESULTS = "docs/results.md"
+
+
 class DeviceName(StrEnum):
     """Where a program can run."""
 
@@ -316,10 +320,12 @@ def bench(
     everything: Annotated[bool, typer.Option("--all", help="Run the slow ones, too.")] = False,
     listing: Annotated[bool, typer.Option("--list", help="Only print the names.")] = False,
     write: Annotated[bool, typer.Option(
-        "--write", help="Also put the figures into docs/results.md, in its folder.")] = False,
+        "--write", help=f"Also put the tables into {RESULTS}.")] = False,
     json: Json = None,
 ) -> None:
     """Measure products, attention, layers and models: cycles, share of the limits, what is lost."""
+    if write and not Path(RESULTS).is_file():
+        fail(f"--write renews {RESULTS}, which is not here; run it in the project's folder", USAGE)
     chosen, slow = _benchmarks(names or [], everything)
     if listing:
         for name in [*(each.name for each in chosen), *(f"{name} (slow)" for name in slow)]:
@@ -334,7 +340,7 @@ def bench(
         if write:
             from systolith.sim import results
 
-            results.renew(results.bench_tables(outcomes))
+            results.renew(results.bench_tables(outcomes), Path(RESULTS))
         if write_json([each.as_json() for each in outcomes], json):
             command.print_outcomes(outcomes)
             if slow:

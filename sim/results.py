@@ -10,20 +10,24 @@ import numpy as np
 
 from systolith.hw.configs import CONFIGS, get_config
 from systolith.sim.attention import prepare_layer
-from systolith.sim.benchmarks import BENCHMARKS
+from systolith.sim.benchmarks import BENCHMARKS, first_layers
+from systolith.sim.cli import RESULTS
 from systolith.sim.commands.bench import Outcome, bench
 from systolith.sim.devices import open_device
-from systolith.sim.lost import CAUSES
 from systolith.sim.measure import Measure
 from systolith.sim.progress import Progress
+from systolith.sim.shares import SHARES
+from systolith.sw.compiler.fusion import Fusion, count_fusion
 from systolith.sw.compiler.quantize import scale_word_of
-from systolith.sw.decoder import Session, compile_decoder
+from systolith.sw.decoder import compile_decoder
+from systolith.sw.decoder.compiled import Shape
 from systolith.sw.decoder.evaluate import exact_answers, perplexity
+from systolith.sw.encoder import compile_encoder, quantized_encoder
 from systolith.sw.models import MODELS, load_model
 from systolith.sw.models.datasets import shakespeare
+from systolith.sw.models.encoders import load_encoder
 from systolith.sw.reference.softmax import LOG2_UNITS, softmax
 
-PAGE = Path("docs/results.md")
 BEGIN, END = "<!-- begin of generated tables -->\n", "<!-- end of generated tables -->\n"
 
 #: Row lengths of the softmax table.
@@ -99,7 +103,7 @@ def bench_tables(outcomes: Sequence[Outcome]) -> list[str]:
 
 
 def _bench_table(title: str, text: str, outcomes: Sequence[Outcome]) -> str:
-    causes = [cause for cause in CAUSES if any(each.lost and each.lost[cause] for each in outcomes)]
+    causes = [cause for cause in SHARES if any(each.lost and each.lost[cause] for each in outcomes)]
     rows = []
     for outcome in outcomes:
         measure, lost = outcome.measure, outcome.lost or {}
@@ -156,34 +160,50 @@ def _accuracy_table(progress: Progress) -> str:
                     ("model", "measure", "samples", "float", "ours"), rows)
 
 
-def _decoder_table(progress: Progress) -> str:
-    config, model = get_config("sim16"), load_model("glassllm")
-    compiled = compile_decoder(model, config)
-    ids = (model.encode(model.default_prompt) * 4)[:100]
-    rows = []
-    with open_device("rtl", config, progress=progress) as device:
-        session = Session(compiled, device)
-        for name, result in (("prefill of 100 tokens", session.prefill(ids)),
-                             ("one token at context 100", session.step(ids[0]))):
-            measure = Measure(config, result.macs, result.counters)
-            vector = measure.engines()["vector"]
-            rows.append((name, f"{measure.cycles:,}", f"{measure.macs:,}",
-                         _percent(measure.utilization),
-                         _percent((vector["busy"] or 0) / (measure.cycles or 1))))
-    text = ("The whole model on `sim16`, from embedding to the choice of the token, weights "
-            "resident.")
-    return _section("Whole glassllm on the RTL", text,
-                    ("work", "cycles", "useful MACs", "of peak", "vector unit busy"), rows)
+def _fusion_table(progress: Progress) -> str:
+    with progress.stage("fusion"):
+        layers = [("MiniLM, length 128", _encoder_layer(128))]
+        layers += [(f"glassllm, {what}", _decoder_layer(shape)) for what, shape in (
+            ("prefill of 100 tokens", Shape(100, 0, False)),
+            ("one token at context 100", Shape(1, 100, False)))]
+    rows = ((name, f"{each.plain_commands:,}", f"{each.commands:,}", _percent(each.saved),
+             f"{each.plain_passes:,}", f"{each.passes:,}", _percent(each.saved_passes),
+             f"{each.plain_beats:,}", f"{each.beats:,}") for name, each in layers)
+    text = ("One layer on `sim16`. Before: a pass for each addition of a bias, scale, function, "
+            "rotation, residual and reduction. After: as the compiler emits them. Commands are "
+            "those of all engines, beats those of the vector unit.")
+    return _section("Commands and passes before and after fusion", text,
+                    ("layer", "commands before", "after", "saved", "passes before", "after",
+                     "saved", "beats before", "after"), rows)
 
 
-def renew(sections: Iterable[str]) -> None:
-    """Put sections into the page, each in the place of the one with its title, or after all."""
-    before, _, rest = PAGE.read_text().partition(BEGIN)
+def _decoder_layer(shape: Shape) -> Fusion:
+    """What the second layer of glassllm adds to a run."""
+    model, config = load_model("glassllm"), get_config("sim16")
+    one, two = (compile_decoder(first_layers(model, layers), config).run(shape).program
+                for layers in (1, 2))
+    return count_fusion(two.all_commands()) - count_fusion(one.all_commands())
+
+
+def _encoder_layer(length: int) -> Fusion:
+    """What the second layer of MiniLM adds to a run."""
+    config, encoder = get_config("sim16"), load_encoder("minilm")
+    one, two = (compile_encoder(quantized_encoder(first_layers(encoder, layers)), config,
+                                length=length).program for layers in (1, 2))
+    return count_fusion(two.all_commands()) - count_fusion(one.all_commands())
+
+
+def renew(sections: Iterable[str], page: Path, *, only: bool = False) -> None:
+    """Put sections into the page, each in the place of the one with its title, or after all.
+
+    ``only``: others are left out.
+    """
+    before, _, rest = page.read_text().partition(BEGIN)
     old, _, after = rest.partition(END)
     found = {_title(part): part.strip() + "\n" for part in re.split(r"(?m)^(?=## )", old)
-             if part.strip()}
+             if part.strip() and not only}
     found |= {_title(section): section for section in sections}
-    PAGE.write_text(before + BEGIN + "\n" + "\n".join(found.values()) + "\n" + END + after)
+    page.write_text(before + BEGIN + "\n" + "\n".join(found.values()) + "\n" + END + after)
 
 
 def _title(section: str) -> str:
@@ -194,8 +214,8 @@ def main() -> None:
     """Measure everything and renew the page."""
     progress = Progress()
     outcomes = list(bench(BENCHMARKS.values(), config="sim16", device="rtl", progress=progress))
-    renew([_softmax_table(), *bench_tables(outcomes), _decoder_table(progress),
-           _accuracy_table(progress), _layer_table(progress)])
+    renew([_softmax_table(), *bench_tables(outcomes), _fusion_table(progress),
+           _accuracy_table(progress), _layer_table(progress)], Path(RESULTS), only=True)
 
 
 if __name__ == "__main__":

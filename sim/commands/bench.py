@@ -7,9 +7,9 @@ from systolith.hw.config import Config
 from systolith.hw.configs import get_config
 from systolith.sim.benchmarks import Benchmark
 from systolith.sim.devices import open_device
-from systolith.sim.lost import lost
 from systolith.sim.measure import Measure
 from systolith.sim.progress import Progress
+from systolith.sim.shares import lost_shares
 from systolith.sim.text import number, print_table
 from systolith.sw.runtime.device import Device
 from systolith.sw.runtime.functional import FunctionalDevice
@@ -34,10 +34,11 @@ class Outcome:
                 "percent_of_limit": _percent(measure.share_of_limit), "limit": measure.limit,
                 "lost": self.lost}
 
-    def main_losses(self, most: int = 3) -> str:
-        """The causes that cost most, for tables: at least a tenth of a percent each."""
-        causes = sorted((self.lost or {}).items(), key=lambda cause: -cause[1])[:most]
-        return ", ".join(f"{name} {share:.1f}" for name, share in causes if share >= 0.1)
+    @property
+    def main_loss(self) -> str:
+        """The cause that cost most and its percentage."""
+        cause, share = max((self.lost or {"": 0.0}).items(), key=lambda item: item[1])
+        return f"{cause} {share:.1f}" if share else "-"
 
 
 def _percent(share: float | None) -> float | None:
@@ -71,14 +72,16 @@ def _outcome(benchmark: Benchmark, device: Device) -> Outcome:
         trace = recorder.trace()
     measure = Measure(device.config, work.macs, work.counters)
     return Outcome(benchmark.name, device.name, measure, work.bit_exact,
-                   lost(measure, trace, work.head_dim))
+                   lost_shares(measure, trace, work.head_dim))
 
 
 def print_outcomes(outcomes: Sequence[Outcome]) -> None:
-    """One line a benchmark."""
-    keys = ("cycles", "macs", "percent_of_peak", "percent_of_limit")
-    rows = ([each.name, "yes" if each.bit_exact else "NO",
-             *(number(each.as_json()[key]) for key in keys), each.measure.limit,
-             each.main_losses()] for each in outcomes)
-    print_table(("benchmark", "bit exact", "cycles", "useful MACs", "% of peak", "% of limit",
-                 "limit", "most lost to (%)"), rows)
+    """One line a benchmark, 80 characters wide."""
+    rows = ([each.name, number(each.measure.cycles), _short(each.measure.utilization),
+             f"{each.measure.limit} {_short(each.measure.share_of_limit)}", each.main_loss]
+            for each in outcomes)
+    print_table(("benchmark", "cycles", "% peak", "% of limit", "most lost, %"), rows)
+
+
+def _short(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.1f}"
