@@ -206,9 +206,9 @@ def _decoder(layers: int | None, before: int, length: int, device: Device) -> Me
 
     def run() -> Work:
         result = session.prefill(ids[before:])
-        exact = bool((result.logits[-1] == expected.logits[-1]).all())
-        return Work(result.macs, result.counters, exact and result.token == expected.tokens[-1],
-                    model.head_dim)
+        exact = (np.array_equal(result.logits[-1], expected.logits[-1])
+                 and result.token == int(expected.tokens[-1]))
+        return Work(result.macs, result.counters, exact, model.head_dim)
     return run
 
 

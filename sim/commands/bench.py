@@ -76,7 +76,7 @@ def _outcome(benchmark: Benchmark, device: Device) -> Outcome:
 
 
 def print_outcomes(outcomes: Sequence[Outcome]) -> None:
-    """One line a benchmark, 80 characters wide."""
+    """One line a benchmark."""
     rows = ([each.name, number(each.measure.cycles), _short(each.measure.utilization),
              f"{each.measure.limit} {_short(each.measure.share_of_limit)}", each.main_loss]
             for each in outcomes)
