@@ -15,6 +15,12 @@ BLOCK_ROWS = 32
 #: Blocks of rows that moves may be ahead or behind.
 BUFFERS = 2
 
+#: Pieces of the contraction at the start, when the array follows the loads.
+PIECES = 8
+
+#: Commands at the start, with few tiles each, until weights are ahead of the array.
+FIRST = 3
+
 
 @dataclass(frozen=True, kw_only=True)
 class ProductShape:
@@ -96,7 +102,8 @@ class ProductPlan:
         ----------
         growth : float
             How many times as many tiles the next command may have, where the weights arrive only
-            now: those of a command must be there when the one before ends. 0: they are there.
+            now: those of a command must be there when the one before ends. The first ones have the
+            fewest, for the array follows their loads. 0: weights are there.
         taper : bool
             End with few tiles, for nothing hides the last drain.
         """
@@ -108,7 +115,8 @@ class ProductPlan:
             size = min(size, most, left, max(least, left // 2) if taper else left)
             sizes.append(size)
             left -= size
-            size = max(size, int(size * growth)) if growth else most
+            if len(sizes) >= FIRST or not growth:
+                size = max(size, int(size * growth)) if growth else most
         ends = [sum(sizes[:i + 1]) * whole for i in range(len(sizes))]
         return [(end - size * whole, min(end, self.shape.nt))
                 for end, size in zip(ends, sizes, strict=True)]

@@ -70,6 +70,15 @@ class SparseWeight:
         """Words of one output tile."""
         return sum(end - start for start, end in self.runs[tile])
 
+    def runs_in(self, tile: int, piece: Span) -> list[Span]:
+        """The parts of one output tile's runs that lie in a piece of the contraction."""
+        cut = [(max(start, piece[0]), min(end, piece[1])) for start, end in self.runs[tile]]
+        return [(start, end) for start, end in cut if start < end]
+
+    def place(self, tile: int, row: int) -> int:
+        """Words of all tiles before the input tile ``row`` of an output tile."""
+        return self.offset(tile) + sum(end - start for start, end in self.runs_in(tile, (0, row)))
+
     def offset(self, tile: int) -> int:
         """Words of all output tiles before one."""
         return sum(map(self.kept, range(tile)))
