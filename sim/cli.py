@@ -336,7 +336,7 @@ def bench(
         from systolith.sim.progress import Progress
 
         outcomes = list(command.bench(chosen, config=config, device=device.value,
-                                      progress=Progress()))
+                                      progress=Progress(), skip=not names))
         if write:
             from systolith.sim import results
 

@@ -11,6 +11,7 @@ from systolith.sim.measure import Measure
 from systolith.sim.progress import Progress
 from systolith.sim.shares import lost_shares
 from systolith.sim.text import number, print_table
+from systolith.sw.compiler import CompileError
 from systolith.sw.runtime.device import Device
 from systolith.sw.runtime.functional import FunctionalDevice
 
@@ -45,20 +46,34 @@ def _percent(share: float | None) -> float | None:
     return None if share is None else round(100 * share, 3)
 
 
-def bench(benchmarks: Iterable[Benchmark], *, config: str, device: str,
-          progress: Progress) -> Iterator[Outcome]:
+def bench(benchmarks: Iterable[Benchmark], *, config: str, device: str, progress: Progress,
+          skip: bool = False) -> Iterator[Outcome]:
     """Run benchmarks one after the other.
+
+    Parameters
+    ----------
+    skip : bool
+        Leave out, with a note, those for which the configuration is too small.
 
     Raises
     ------
-    ConfigError, CompileError
-        When the configuration is unknown or too small.
+    ConfigError
+        When the configuration is unknown.
+    CompileError
+        When it is too small, unless ``skip``.
     """
     chosen: Config = get_config(config)
     with open_device(device, chosen, progress=progress) as opened:
         for benchmark in benchmarks:
-            with progress.stage(benchmark.name):
-                yield _outcome(benchmark, opened)
+            try:
+                with progress.stage(benchmark.name):
+                    outcome = _outcome(benchmark, opened)
+            except CompileError as error:
+                if not skip:
+                    raise
+                progress.note(f"{benchmark.name} is left out: {error}")
+            else:
+                yield outcome
 
 
 def _outcome(benchmark: Benchmark, device: Device) -> Outcome:

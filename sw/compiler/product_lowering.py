@@ -73,9 +73,10 @@ class ProductLowering:
         for number, group in enumerate(groups):
             acc = self._next_slot()
             for piece in self._pieces(number, group, growth):
+                # Weights first: they take longer than the fetch of the next load.
+                yield from self._load_tiles(block.item, group, piece)
                 if not number:
                     yield from self._load_rows(block, piece)
-                yield from self._load_tiles(block.item, group, piece)
                 yield from self._products(block, group, acc, piece)
             yield self._drain(block, group, acc)
         if taper:

@@ -145,10 +145,12 @@ def plan_product(config: Config, shape: ProductShape, weights: Ints, *, resident
 
 
 def _block_rows(shape: ProductShape) -> list[int]:
-    """Rows of a block to try, the best first: equal blocks of at most :data:`BLOCK_ROWS` rows."""
-    fewest = ceil_div(shape.m, BLOCK_ROWS)
-    return sorted({ceil_div(shape.m, blocks) for blocks in range(fewest, shape.m + 1)},
-                  reverse=True)
+    """Rows of a block to try, the best first: equal blocks of at most :data:`BLOCK_ROWS` rows, and
+    each time half as many."""
+    rows = [ceil_div(shape.m, ceil_div(shape.m, BLOCK_ROWS))]
+    while rows[-1] > 1:
+        rows.append(ceil_div(rows[-1], 2))
+    return rows
 
 
 def _place(config: Config, shape: ProductShape, weights: Ints, rows: int, moves_a: bool,

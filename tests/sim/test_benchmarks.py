@@ -7,6 +7,7 @@ from systolith.hw.configs import get_config
 from systolith.sim.benchmarks import BENCHMARKS, BenchmarkError, Work, select, tokens
 from systolith.sim.commands.bench import bench
 from systolith.sim.progress import Progress
+from systolith.sw.compiler import CompileError
 from systolith.sw.models import load_model
 from systolith.sw.runtime.device import Counters
 from systolith.sw.runtime.functional import FunctionalDevice
@@ -63,6 +64,16 @@ def test_benchmarks_are_exact_without_time(name):
     assert outcome.bit_exact
     assert outcome.lost is None
     assert json.loads(json.dumps(outcome.as_json()))["percent_of_peak"] is None
+
+
+def test_what_does_not_fit_is_left_out_or_refused(capsys):
+    chosen = select(["minilm-128-qkvo", "ragged-3x3x3"])
+    where = {"config": "tiny", "device": FunctionalDevice.name}
+    with pytest.raises(CompileError, match="weight memory"):
+        list(bench(chosen, **where, progress=Progress(quiet=True)))
+    (outcome,) = bench(chosen, **where, progress=Progress(), skip=True)
+    assert outcome.name == "ragged-3x3x3"
+    assert "minilm-128-qkvo is left out: a product 128x384x384 needs" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", [
