@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum
 from functools import cache
 from itertools import count
+from math import ceil
 
 from systolith.hw.config import Config
 from systolith.hw.isa import ENGINES, WORDS, Command, Engine, Move, Product
@@ -15,7 +16,7 @@ from systolith.sw.estimate.external import ExternalMemory
 from systolith.sw.estimate.matrix import MatrixModel
 from systolith.sw.estimate.mover import MoverModel
 from systolith.sw.estimate.ports import Ports
-from systolith.sw.estimate.queues import FIRST_SAMPLE, Queues
+from systolith.sw.estimate.queues import FIRST_SAMPLE, ROUND, Queues
 from systolith.sw.estimate.sequencer import Record, Sequencer
 from systolith.sw.estimate.vector import VectorModel
 from systolith.sw.runtime.device import StuckError
@@ -59,6 +60,7 @@ class Machine:
         self._events: list[tuple[int, Phase, int, Callable[[int], None]]] = []
         self._numbers = count()
         self._grant_times: set[int] = set()
+        self._sleeping: int | None = None
 
     def run(self) -> dict[Engine, list[Record]]:
         """Play to the end; what happened to each command.
@@ -92,12 +94,23 @@ class Machine:
             self._grant_at(complete)
 
     def _host(self, time: int) -> None:
-        after = self._queues.sample(
-            time, lambda engine, cycle: self._sequencers[engine].taken(cycle))
+        taken = {engine: each.taken(time) for engine, each in self._sequencers.items()}
+        after = self._queues.sample(time, taken)
+        if after == time + ROUND and not any(s.takes(time) for s in self._sequencers.values()):
+            self._sleeping = after
+            return
         for sequencer in self._sequencers.values():
             self._fetch(sequencer)
         if not self._queues.complete:
             self._at(after, Phase.HOST, self._host)
+
+    def _wake_host(self, time: int) -> None:
+        """A sequencer goes on after cycle ``time``, so the queues will have room again: go back to
+        the host's samples, of which those that would have found none were left out."""
+        if self._sleeping is not None:
+            missed = max(0, ceil((time + 1 - self._sleeping) / ROUND))
+            self._at(self._sleeping + missed * ROUND, Phase.HOST, self._host)
+            self._sleeping = None
 
     def _grant_at(self, time: int) -> None:
         if time not in self._grant_times:
@@ -150,6 +163,7 @@ class Machine:
         sequencer = self._sequencers[engine]
         record, command = sequencer.record, sequencer.accept(time)
         self._fetch(sequencer)
+        self._wake_host(time)
         return command, record
 
     def _take_product(self, time: int) -> None:

@@ -3,7 +3,7 @@
 The driver of the simulator fills the queues before the start. Then it reads the status, reads
 QUEUE_SPACE, pushes what has room, a word a cycle, MOVE first, and starts over.
 """
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from systolith.hw.config import Config
 from systolith.hw.isa import ENGINES, Engine
@@ -43,15 +43,15 @@ class Queues:
         """Whether all words have been pushed."""
         return all(len(self.available[engine]) == self._words[engine] for engine in ENGINES)
 
-    def sample(self, time: int, taken: Callable[[Engine, int], int]) -> int:
+    def sample(self, time: int, taken: Mapping[Engine, int]) -> int:
         """The host reads QUEUE_SPACE in cycle ``time`` and pushes; the cycle of its next sample.
 
         Parameters
         ----------
-        taken : function of engine and cycle
-            Words that the engine's sequencer took before the cycle.
+        taken : mapping of Engine to int
+            Words that each sequencer took before that cycle.
         """
-        room = {engine: self._depth - len(pushed) + taken(engine, time)
+        room = {engine: self._depth - len(pushed) + taken[engine]
                 for engine, pushed in self.available.items()}
         return self._push(time + PUSH, room) - PUSH + ROUND
 

@@ -85,6 +85,10 @@ class Sequencer:
         """Words taken before cycle ``time``."""
         return self._index * self._size + bisect_left(self._times, time)
 
+    def takes(self, time: int) -> bool:
+        """Whether words are taken in this cycle or later, of those that are there."""
+        return bool(self._times) and self._times[-1] >= time
+
     def requests(self, time: int) -> bool:
         """Whether the command asks for its semaphores in this cycle."""
         if len(self.records) == self._index or self.offered is not None:

@@ -17,9 +17,11 @@ def spaced(ready: Ints, after: float, gap: float = 1) -> Ints:
     gap : float
         Cycles between two, at least 1; the results are rounded up.
     """
-    steps = np.arange(len(ready)) * gap
+    steps = np.arange(len(ready))
+    if gap == 1:
+        return np.maximum.accumulate(np.maximum(ready, after + 1) - steps) + steps
     earliest = np.maximum(ready, after + gap)
-    return np.ceil(np.maximum.accumulate(earliest - steps) + steps).astype(np.int64)
+    return np.ceil(np.maximum.accumulate(earliest - steps * gap) + steps * gap).astype(np.int64)
 
 
 class Timeline:
