@@ -32,9 +32,8 @@ class MatrixModel:
         addresses = loop_sum(command, "acc").ravel()
         reads = self._memory_reads(command, addresses, time)
         read_at, halves = cycles[reads] + self._read_delay, addresses[reads] // self._config.acc_half
-        for half, line in enumerate(self._ports.halves):
-            line.mark(read_at[halves == half])
-        self._ports.reads(Region.ACC, read_at)
+        for half in range(2):
+            self._ports.array_reads(half, read_at[halves == half])
         self._ports.reads(Region.ACT, cycles)
         self._ports.reads(Region.WGT, cycles[_loads(command)])
         self._recent = end, addresses[-FORWARDED:]

@@ -7,8 +7,8 @@ import numpy as np
 from systolith.hw.config import BEATS_IN_FLIGHT, SYSTEM_READ_LATENCY, Config
 from systolith.hw.isa import Move, Store
 from systolith.sw.estimate.external import ExternalMemory
-from systolith.sw.estimate.ports import Ports
-from systolith.sw.estimate.timeline import Ints, Timeline, spaced
+from systolith.sw.estimate.ports import Port, Ports, SplitPort
+from systolith.sw.estimate.timeline import Ints, spaced
 
 #: Cycles from a request at the mover to the same at external memory.
 REQUEST = 1
@@ -28,7 +28,7 @@ class _Moving:
     first: int
     last: int
     store: bool
-    line: Timeline
+    port: Port | SplitPort
     accepted: int
 
 
@@ -130,7 +130,7 @@ class MoverModel:
         after = int(self._asks[low - 1]) if low else -1
         asks = spaced(ready, after)
         if command.store:
-            asks = command.line.place(ready, after)
+            asks = command.port.place(low - command.first, ready, after)
             asks = asks[:np.searchsorted(asks, time, side="right")]
         self._asks[low:low + len(asks)] = asks
         self._asked += len(asks)
@@ -163,7 +163,7 @@ class MoverModel:
         after = int(self._sends[low - 1]) if low else -1
         sends = spaced(ready, after, self._gap)
         if not command.store:
-            sends = command.line.place(sends, after)
+            sends = command.port.place(low - command.first, sends, after)
             sends = sends[:np.searchsorted(sends, time, side="right")]
         self._sends[low:low + len(sends)] = sends
         self._sent += len(sends)

@@ -31,7 +31,7 @@ class VectorModel:
         self._free = Timeline()
         self.end: int | None = -1
         self._next = 0
-        self._left: list[tuple[Timeline, int]] = []
+        self._left: list[tuple[int | None, int]] = []
         self._command: Command
         self._late = -1
 
@@ -40,22 +40,23 @@ class VectorModel:
         self._command, self._next, self.end = command, time + 1, None
         self._left = self._parts(command)
 
-    def _parts(self, command: Command) -> list[tuple[Timeline, int]]:
-        """Runs of beats with the port that they read."""
+    def _parts(self, command: Command) -> list[tuple[int | None, int]]:
+        """Runs of beats, each with the half of the accumulators that it reads."""
         if isinstance(command, Table):
-            return [(self._free, TABLE_SEGMENTS)]
+            return [(None, TABLE_SEGMENTS)]
         assert isinstance(command, Pass)
         if command.source == Source.VEC:
-            return [(self._free, command.rows * command.beats)]
+            return [(None, command.rows * command.beats)]
         halves = source_words(command, self._config).ravel() // self._config.acc_half
-        if halves[0] == halves.min() == halves.max():
-            return [(self._ports.halves[halves[0]], len(halves))]
-        return [(self._ports.halves[half], len(list(run))) for half, run in groupby(halves)]
+        if halves.min() == halves.max():
+            return [(int(halves[0]), len(halves))]
+        return [(int(half), len(list(run))) for half, run in groupby(halves)]
 
     def _starts(self) -> Ints:
         """Cycles of the beats that are left, as far as the array's reads are known."""
         starts, after = [], self._next - 1
-        for line, count in self._left:
+        for half, count in self._left:
+            line = self._free if half is None else self._ports.halves[half]
             starts.append(line.place(np.full(count, self._next), after))
             after = int(starts[-1][-1])
         return np.concatenate(starts)
@@ -74,11 +75,17 @@ class VectorModel:
         self._next = time + 1
         if done == len(starts):
             self.end = int(starts[-1])
-        while done:
-            line, count = self._left.pop(0)
-            if done < count:
-                self._left.insert(0, (line, count - done))
-            done = max(0, done - count)
+        self._pass_on(starts[:done])
+
+    def _pass_on(self, starts: Ints) -> None:
+        """Take beats that have started out of those that are left."""
+        while len(starts):
+            half, count = self._left.pop(0)
+            if half is not None:
+                self._ports.vector_reads(half, starts[:count])
+            if len(starts) < count:
+                self._left.insert(0, (half, count - len(starts)))
+            starts = starts[count:]
 
     def _use(self, starts: Ints) -> None:
         """Mark the ports that beats use."""
@@ -87,8 +94,7 @@ class VectorModel:
             ports.reads(Region.VEC, starts)
             return
         assert isinstance(command, Pass)
-        ports.reads(Region.ACC if command.source == Source.ACC else Region.VEC, starts)
-        if uses_stream(command):
+        if command.source == Source.VEC or uses_stream(command):
             ports.reads(Region.VEC, starts)
         if uses_constants(command):
             ports.reads(Region.CONST, starts)
