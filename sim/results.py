@@ -91,8 +91,8 @@ _BENCH_TABLES = (
 )
 
 _BENCH_TEXT = ("`systolith bench` on the RTL, peak 256 multiply-accumulates a cycle; every result "
-               "is compared bit by bit. What was lost adds up with the useful work to 100 %; "
-               "[performance](performance.md) tells the causes.")
+               "is compared bit by bit. `model`: cycles of the cycle model. What was lost adds up "
+               "with the useful work to 100 %; [performance](performance.md) tells the causes.")
 
 
 def bench_tables(outcomes: Sequence[Outcome]) -> list[str]:
@@ -108,10 +108,11 @@ def _bench_table(title: str, text: str, outcomes: Sequence[Outcome]) -> str:
     for outcome in outcomes:
         measure, lost = outcome.measure, outcome.lost or {}
         rows.append((outcome.name, "yes" if outcome.bit_exact else "NO", f"{measure.cycles:,}",
+                     f"{outcome.model_cycles:,}",
                      _percent(measure.utilization), measure.limit,
                      _percent(measure.share_of_limit),
                      *(f"{lost[cause]:.1f}" if lost.get(cause) else "" for cause in causes)))
-    head = ("work", "bit exact", "cycles", "of peak", "limit", "of limit",
+    head = ("work", "bit exact", "cycles", "model", "of peak", "limit", "of limit",
             *(f"{cause} %" for cause in causes))
     return _section(title, f"{_BENCH_TEXT} {text}", head, rows)
 

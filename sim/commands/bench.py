@@ -8,6 +8,7 @@ from systolith.hw.configs import get_config
 from systolith.sim.benchmarks import Benchmark
 from systolith.sim.devices import open_device
 from systolith.sim.measure import Measure
+from systolith.sim.modelled import modelled_cycles
 from systolith.sim.progress import Progress
 from systolith.sim.shares import lost_shares
 from systolith.sim.text import number, print_table
@@ -18,13 +19,15 @@ from systolith.sw.runtime.functional import FunctionalDevice
 
 @dataclass(frozen=True)
 class Outcome:
-    """One benchmark that ran. ``lost``: percent of the cycles by cause, on a device with time."""
+    """One benchmark that ran. On a device with time, ``lost`` is the percentage of the cycles by
+    cause, and ``model_cycles`` are those of the cycle model for the same commands."""
 
     name: str
     device: str
     measure: Measure
     bit_exact: bool
-    lost: dict[str, float] | None
+    lost: dict[str, float] | None = None
+    model_cycles: int | None = None
 
     def as_json(self) -> dict[str, Any]:
         """The values under their stable keys."""
@@ -33,7 +36,7 @@ class Outcome:
                 "bit_exact": self.bit_exact, "cycles": measure.cycles, "macs": measure.macs,
                 "percent_of_peak": _percent(measure.utilization),
                 "percent_of_limit": _percent(measure.share_of_limit), "limit": measure.limit,
-                "lost": self.lost}
+                "lost": self.lost, "model_cycles": self.model_cycles}
 
     @property
     def main_loss(self) -> str:
@@ -81,13 +84,13 @@ def _outcome(benchmark: Benchmark, device: Device) -> Outcome:
     if isinstance(device, FunctionalDevice):
         work = run()
         measure = Measure(device.config, work.macs, work.counters)
-        return Outcome(benchmark.name, device.name, measure, work.bit_exact, None)
+        return Outcome(benchmark.name, device.name, measure, work.bit_exact)
     with device.record() as recorder:
         work = run()
         trace = recorder.trace()
     measure = Measure(device.config, work.macs, work.counters)
     return Outcome(benchmark.name, device.name, measure, work.bit_exact,
-                   lost_shares(measure, trace, work.head_dim))
+                   lost_shares(measure, trace, work.head_dim), modelled_cycles(trace))
 
 
 def print_outcomes(outcomes: Sequence[Outcome]) -> None:

@@ -85,7 +85,9 @@ def test_all_cycles_have_a_cause(name):
     assert outcome.bit_exact
     result = outcome.as_json()
     assert set(result) == {"name", "config", "device", "bit_exact", "cycles", "macs",
-                           "percent_of_peak", "percent_of_limit", "limit", "lost"}
+                           "percent_of_peak", "percent_of_limit", "limit", "lost",
+                           "model_cycles"}
+    assert result["model_cycles"] == pytest.approx(result["cycles"], rel=0.02)
     assert min(result["lost"].values()) >= 0
     assert sum(result["lost"].values()) + result["percent_of_peak"] == pytest.approx(100, abs=2e-3)
     assert result["percent_of_peak"] <= result["percent_of_limit"] <= 100
