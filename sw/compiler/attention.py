@@ -17,7 +17,9 @@ from systolith.sw.compiler.plan import Plan, Shape, plan
 from systolith.sw.compiler.projections import ProjectionLowering
 from systolith.sw.compiler.quantize import quantize_attention
 from systolith.sw.compiler.schedule import schedule
+from systolith.sw.compiler.skipping import skip_zero_tiles
 from systolith.sw.compiler.verifier import verify
+from systolith.sw.compiler.zero_tiles import useful_elements
 from systolith.sw.reference.attention import QuantizedAttention
 from systolith.sw.reference.numerics import exp2_table
 from systolith.sw.reference.weights import AttentionWeights
@@ -79,10 +81,19 @@ def _shape(weights: AttentionWeights, length: int, valid: int | None) -> Shape:
 def _compile(weights: AttentionWeights, layer: QuantizedAttention, shape: Shape, config: Config,
              what: str, name: str, block_rows: int | None) -> CompiledAttention:
     image, places, commands = _build(layer, plan(shape, config, what, block_rows), config, what)
-    program = Program(config, schedule([*image.loads, *commands], config), tuple(image.sections),
-                      name, shape.macs)
+    commands = skip_zero_tiles([*image.loads, *commands], image.sections, config)
+    program = Program(config, schedule(commands, config), tuple(image.sections), name,
+                      _macs(layer, shape, config))
     verify(config, program.commands)
     return CompiledAttention(program, weights, layer, shape, places)
+
+
+def _macs(layer: QuantizedAttention, shape: Shape, config: Config) -> int:
+    """Useful multiply-accumulates: no padding, no weight tiles of zeros, and only the scores that
+    are needed."""
+    weights = sum(useful_elements(each.weight, config) for each in (*layer.q, *layer.k, *layer.v))
+    weights += useful_elements(layer.out.weight, config, rows=layer.head_dim)
+    return shape.length * weights + shape.attention_macs
 
 
 def _build(layer: QuantizedAttention, places: Plan, config: Config,

@@ -147,7 +147,7 @@ def compile_attention_alone(config: Config, *, length: int, heads: int, head_dim
     streams = schedule(list(HeadLowering(layer, places, config).commands()), config)
     verify(config, streams)
     program = Program(config, streams, tuple(_sections(config, places, q, k, v)), what,
-                      2 * heads * head_dim * shape.scores)
+                      shape.attention_macs)
     return CompiledMix(program, places, layer, q, k, v)
 
 

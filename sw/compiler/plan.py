@@ -51,11 +51,9 @@ class Shape:
         return sum(min(self.valid, m + 1) for m in range(self.length))
 
     @property
-    def macs(self) -> int:
-        """Useful multiply-accumulates: no padding, and only the scores that are needed."""
-        columns = (self.heads + 2 * self.kv_heads) * self.head_dim + self.heads * self.head_dim
-        return (self.length * self.width * columns
-                + 2 * self.heads * self.head_dim * self.scores)
+    def attention_macs(self) -> int:
+        """Useful multiply-accumulates of scores and mixed values."""
+        return 2 * self.heads * self.head_dim * self.scores
 
     def keys(self, end: int) -> int:
         """Keys that rows before ``end`` see."""

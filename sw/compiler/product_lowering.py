@@ -13,7 +13,7 @@ from systolith.sw.compiler.fields import Span, accumulator_slot, accumulators, s
 from systolith.sw.compiler.image import Image, Place
 from systolith.sw.compiler.layout import ceil_div
 from systolith.sw.compiler.product_plan import FIRST, PIECES, ProductPlan, RowBlock
-from systolith.sw.compiler.zero_tiles import COMMAND_CYCLES
+from systolith.sw.compiler.zero_tiles import COMMAND_CYCLES, segments
 from systolith.sw.reference import numerics
 
 
@@ -204,7 +204,7 @@ class ProductLowering:
         """A command for each run of the contraction of output tiles that have the same runs."""
         weight, base = self.plan.weights[block.item], self.plan.b[block.item].base
         kt, stride = self.plan.shape.kt, self._stride(group)
-        for first, last in weight.segments(group):
+        for first, last in segments(weight.runs, group):
             for start, end in weight.runs_in(first, piece):
                 yield Product(
                     accumulate=int(start > weight.runs[first][0][0]), count0=end - start,

@@ -17,8 +17,11 @@ from systolith.sw.reference.numerics import Ints
 #: offered to the engine afterwards. Longer ones follow each other without a gap.
 COMMAND_CYCLES = 12
 
+#: Runs of input tiles that are multiplied for an output tile, in order.
+Runs = tuple[Span, ...]
 
-def contraction_runs(present: NDArray[np.bool_], rows: int) -> tuple[Span, ...]:
+
+def contraction_runs(present: NDArray[np.bool_], rows: int) -> Runs:
     """Runs of input tiles that are multiplied for one output tile: the cheapest choice.
 
     A gap is skipped when the beats saved outweigh a further command.
@@ -33,19 +36,37 @@ def contraction_runs(present: NDArray[np.bool_], rows: int) -> tuple[Span, ...]:
     Returns
     -------
     tuple of (first, one after the last)
-        In order, at least one: an output tile of zeros multiplies one tile to clear its sums.
+        At least one: an output tile of zeros multiplies one tile to clear its sums.
     """
     edges = np.flatnonzero(np.diff(np.concatenate([[0], present, [0]])))
     starts, ends = edges[::2].tolist(), edges[1::2].tolist()
     if not starts:
         return ((0, 1),)
     # best[i]: (cycles, commands, runs) of the first i stretches of present tiles.
-    best: list[tuple[int, int, tuple[Span, ...]]] = [(0, 0, ())]
+    best: list[tuple[int, int, Runs]] = [(0, 0, ())]
     for end in range(1, len(starts) + 1):
         best.append(min((before[0] + max(COMMAND_CYCLES, rows * (ends[end - 1] - starts[start])),
                          before[1] + 1, (*before[2], (starts[start], ends[end - 1])))
                         for start, before in enumerate(best)))
     return best[-1][2]
+
+
+def all_runs(present: NDArray[np.bool_], rows: int) -> tuple[Runs, ...]:
+    """:func:`contraction_runs` of every output tile; ``present`` is (output tiles, input tiles).
+
+    Everything is multiplied where that takes fewer cycles: then it is one command.
+    """
+    runs = tuple(contraction_runs(each, rows) for each in present)
+    cycles = sum(max(COMMAND_CYCLES, rows * (last - first) * (end - start))
+                 for first, last in segments(runs, (0, len(runs))) for start, end in runs[first])
+    return runs if cycles < rows * present.size else (((0, present.shape[1]),),) * len(present)
+
+
+def segments(runs: tuple[Runs, ...], tiles: Span) -> list[Span]:
+    """Stretches of neighbouring output tiles that have the same runs: one command a run."""
+    first, last = tiles
+    cuts = [tile for tile in range(first + 1, last) if runs[tile] != runs[tile - 1]]
+    return list(zip([first, *cuts], [*cuts, last], strict=True))
 
 
 @dataclass(frozen=True)
@@ -55,14 +76,14 @@ class SparseWeight:
     Parameters
     ----------
     runs : tuple
-        Of each output tile, its runs of input tiles.
+        Of each output tile.
     data : bytes
         The tiles of all runs, output tile by output tile.
     elements : int
         Weights in the tiles that are not all zero, no padding: what is useful to multiply by.
     """
 
-    runs: tuple[tuple[Span, ...], ...]
+    runs: tuple[Runs, ...]
     data: bytes
     elements: int
 
@@ -88,22 +109,45 @@ class SparseWeight:
         """Words of all tiles."""
         return self.offset(len(self.runs))
 
-    def segments(self, tiles: Span) -> list[Span]:
-        """Stretches of neighbouring output tiles that have the same runs."""
-        first, last = tiles
-        cuts = [tile for tile in range(first + 1, last) if self.runs[tile] != self.runs[tile - 1]]
-        return list(zip([first, *cuts], [*cuts, last], strict=True))
+
+def _present(weight: Ints, config: Config) -> NDArray[np.bool_]:
+    """Which tiles hold anything, (output tiles, input tiles)."""
+    kt, nt = ceil_div(weight.shape[0], config.rows), ceil_div(weight.shape[1], config.cols)
+    tiles = np.frombuffer(weight_tiles(weight, config), np.int8).reshape(nt, kt, -1)
+    result: NDArray[np.bool_] = np.any(tiles, axis=2)
+    return result
+
+
+def useful_elements(weight: Ints, config: Config, *, rows: int | None = None,
+                    columns: int | None = None) -> int:
+    """Weights (in, out) in the tiles that are not all zero, no padding.
+
+    Parameters
+    ----------
+    weight : (in, out) INT8
+    config : Config
+    rows, columns : int, optional
+        So many of them, those of a head, begin a new tile; by default all lie together.
+    """
+    rows, columns = rows or weight.shape[0], columns or weight.shape[1]
+    parts = [weight[i:i + rows, j:j + columns] for i in range(0, weight.shape[0], rows)
+             for j in range(0, weight.shape[1], columns)]
+    return sum(_useful_elements(part, config) for part in parts)
+
+
+def _useful_elements(weight: Ints, config: Config) -> int:
+    present = _present(weight, config)
+    heights = np.minimum(config.rows,
+                         weight.shape[0] - config.rows * np.arange(present.shape[1]))
+    widths = np.minimum(config.cols, weight.shape[1] - config.cols * np.arange(len(present)))
+    return int((present * np.outer(widths, heights)).sum())
 
 
 def sparse_weight(weight: Ints, config: Config, rows: int) -> SparseWeight:
     """INT8 ``weight`` (in, out) for products of ``rows`` rows a command."""
-    kt, nt = ceil_div(weight.shape[0], config.rows), ceil_div(weight.shape[1], config.cols)
-    tiles = np.frombuffer(weight_tiles(weight, config), np.int8).reshape(nt, kt, -1)
-    present: NDArray[np.bool_] = np.any(tiles, axis=2)
-    runs = tuple(contraction_runs(present[tile], rows) for tile in range(nt))
+    present = _present(weight, config)
+    runs = all_runs(present, rows)
+    tiles = np.frombuffer(weight_tiles(weight, config), np.int8).reshape(*present.shape, -1)
     parts = [tiles[tile, start:end].tobytes()
              for tile, spans in enumerate(runs) for start, end in spans]
-    heights = np.minimum(config.rows, weight.shape[0] - config.rows * np.arange(kt))
-    widths = np.minimum(config.cols, weight.shape[1] - config.cols * np.arange(nt))
-    elements = int((present * np.outer(widths, heights)).sum())
-    return SparseWeight(runs, b"".join(parts), elements)
+    return SparseWeight(runs, b"".join(parts), useful_elements(weight, config))

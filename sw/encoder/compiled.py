@@ -13,8 +13,10 @@ from systolith.sw.compiler.errors import CompileError
 from systolith.sw.compiler.image import Place
 from systolith.sw.compiler.layout import activation_words
 from systolith.sw.compiler.schedule import schedule
+from systolith.sw.compiler.skipping import skip_zero_tiles
 from systolith.sw.compiler.tokens import check_tokens, with_tokens
 from systolith.sw.compiler.verifier import verify
+from systolith.sw.compiler.zero_tiles import useful_elements
 from systolith.sw.encoder.lowering import EncoderLowering
 from systolith.sw.encoder.plan import plan_encoder
 from systolith.sw.encoder.stream import WeightStream
@@ -62,7 +64,7 @@ class CompiledEncoder:
 
     @property
     def macs(self) -> int:
-        """Useful multiply-accumulates of a run: no padding."""
+        """Useful multiply-accumulates of a run: no padding, no weight tiles of zeros."""
         return self.program.macs
 
     def load(self, device: Device) -> None:
@@ -120,8 +122,9 @@ def compile_encoder(model: QuantizedEncoder, config: Config, *, length: int,
     except CapacityError as error:
         raise with_advice(error, lambda other: _lower(model, other, length, valid, what)) from None
     data = (np.arange(length) < valid).astype(np.int8)[None]
+    commands = skip_zero_tiles(commands, weights.image.sections, config)
     program = Program(config, schedule(commands, config), tuple(weights.image.sections), name,
-                      _macs(model, length, valid))
+                      _macs(model, config, length, valid))
     verify(config, program.commands)
     sections = (*program.sections, _section("ones", weights.ones, activation_words(data, config)))
     return CompiledEncoder(dataclasses.replace(program, sections=sections), model, length, valid,
@@ -153,10 +156,14 @@ def _lower(model: QuantizedEncoder, config: Config, length: int, valid: int,
     return weights, commands
 
 
-def _macs(model: QuantizedEncoder, length: int, valid: int) -> int:
-    linear = sum(weight.size for layer in model.layers for weight in (
-        layer.q.weight, layer.k.weight, layer.v.weight, layer.out.weight,
-        *(part.weight for group in layer.groups for part in (group.up, group.down))))
+def _macs(model: QuantizedEncoder, config: Config, length: int, valid: int) -> int:
+    head, linear = model.head_dim, 0
+    for layer in model.layers:
+        linear += sum(useful_elements(each.weight, config, columns=head)
+                      for each in (layer.q, layer.k, layer.v))
+        linear += useful_elements(layer.out.weight, config, rows=head)
+        linear += sum(useful_elements(part.weight, config)
+                      for group in layer.groups for part in (group.up, group.down))
     scores = len(model.layers) * model.heads * length * valid * model.head_dim
     return length * linear + 2 * scores + valid * model.width
 

@@ -5,7 +5,13 @@ import numpy as np
 import pytest
 
 from systolith.hw.configs import get_config
-from systolith.sw.compiler.zero_tiles import COMMAND_CYCLES, contraction_runs, sparse_weight
+from systolith.sw.compiler.zero_tiles import (
+    COMMAND_CYCLES,
+    all_runs,
+    contraction_runs,
+    segments,
+    sparse_weight,
+)
 
 
 def cycles(runs, rows):
@@ -62,5 +68,24 @@ def test_tiles_lie_side_by_side():
     assert sparse.data == bytes([1] * 5 * 16)
     assert sparse.elements == 12 * 8 - 16
     assert sparse_weight(weight[:9, :7], config, rows=16).elements == 9 * 7 - 16
-    assert sparse.segments((0, 2)) == [(0, 1), (1, 2)]
-    assert sparse.segments((1, 2)) == [(1, 2)]
+    assert segments(sparse.runs, (0, 2)) == [(0, 1), (1, 2)]
+    assert segments(sparse.runs, (1, 2)) == [(1, 2)]
+
+
+def test_pieces_of_a_contraction():
+    config = get_config("tiny")
+    weight = np.ones((24, 8), dtype=np.int64)
+    weight[4:16, 4:] = 0
+    sparse = sparse_weight(weight, config, rows=16)
+    assert sparse.runs == (((0, 6),), ((0, 1), (4, 6)))
+    assert sparse.runs_in(1, (0, 5)) == [(0, 1), (4, 5)]
+    assert sparse.runs_in(1, (1, 4)) == []
+    assert [sparse.place(1, row) for row in (0, 1, 3, 5, 6)] == [6, 7, 7, 8, 9]
+
+
+def test_everything_is_multiplied_where_commands_cost_more():
+    """One row: a column of 3 tiles is shorter than a command, all four columns together are not."""
+    present = np.ones((4, 3), dtype=bool)
+    present[::2, 1] = False
+    assert all_runs(present, 1) == (((0, 3),),) * 4
+    assert all_runs(present, 16) == (((0, 1), (2, 3)), ((0, 3),)) * 2

@@ -1,4 +1,6 @@
 """Products on the RTL: exact with and without stalls, and as fast as their limits allow."""
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ from systolith.hw.isa import Engine
 from systolith.sim.rtl import RtlDevice
 from systolith.sw.compiler import compile_product
 from systolith.sw.compiler.layout import ceil_div
+from tests.sw.layers import compiled, random_layer
 
 
 @pytest.fixture(scope="module")
@@ -64,3 +67,19 @@ def test_zero_tiles_cost_no_cycles(sim16, share):
     assert result.counters.engines[Engine.MATRIX].busy == beats
     assert product.macs == 256 * beats
     assert result.counters.cycles <= 1.02 * beats + 64
+
+
+def test_pruned_layers_take_fewer_cycles():
+    """An attention layer with half of its weight tiles gone, on the RTL with stalls."""
+    rng, config = np.random.default_rng(1), get_config("tiny")
+    dense = random_layer(rng, width=32, heads=2, kv_heads=1, head_dim=8)
+    mask = np.kron(rng.random((8, 4)) < 0.5, np.ones((4, 4)))
+    pruned = dataclasses.replace(dense, wq=dense.wq * mask, wo=dense.wo * mask.T)
+    cycles = []
+    with RtlDevice(config, stall_percent=20, seed=2) as device:
+        for weights in (dense, pruned):
+            layer, (x, h) = compiled(rng, weights, config, 40)
+            result = layer.run(device, x, h)
+            assert result.bit_exact
+            cycles.append(result.counters.cycles)
+    assert cycles[1] < 0.9 * cycles[0]
