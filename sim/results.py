@@ -10,7 +10,8 @@ import numpy as np
 
 from systolith.hw.configs import CONFIGS, get_config
 from systolith.sim.attention import prepare_layer
-from systolith.sim.benchmarks import BENCHMARKS, first_layers
+from systolith.sim.benchmarks import BENCHMARKS
+from systolith.sim.benchmarks.models import first_layers
 from systolith.sim.cli import RESULTS
 from systolith.sim.commands.bench import Outcome, bench
 from systolith.sim.devices import open_device

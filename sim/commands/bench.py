@@ -5,7 +5,7 @@ from typing import Any
 
 from systolith.hw.config import Config
 from systolith.hw.configs import get_config
-from systolith.sim.benchmarks import Benchmark
+from systolith.sim.benchmarks.work import Benchmark
 from systolith.sim.devices import open_device
 from systolith.sim.measure import Measure
 from systolith.sim.modelled import modelled_cycles

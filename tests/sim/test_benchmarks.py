@@ -4,7 +4,9 @@ import json
 import pytest
 
 from systolith.hw.configs import get_config
-from systolith.sim.benchmarks import BENCHMARKS, BenchmarkError, Work, select, tokens
+from systolith.sim.benchmarks import BENCHMARKS, BenchmarkError, select
+from systolith.sim.benchmarks.models import tokens
+from systolith.sim.benchmarks.work import Work
 from systolith.sim.commands.bench import bench
 from systolith.sim.progress import Progress
 from systolith.sw.compiler import CompileError
