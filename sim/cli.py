@@ -324,6 +324,8 @@ def bench(
     json: Json = None,
 ) -> None:
     """Measure products, attention, layers and models: cycles, share of the limits, what is lost."""
+    if write and device is DeviceName.functional:
+        fail("--write needs --device rtl: the functional device has no cycles", USAGE)
     if write and not Path(RESULTS).is_file():
         fail(f"--write renews {RESULTS}, which is not here; run it in the project's folder", USAGE)
     chosen, slow = _benchmarks(names or [], everything)

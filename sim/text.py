@@ -34,7 +34,8 @@ def _print_trimmed(table: Table, *, whole: bool = False) -> None:
     nothing off where no terminal sets a width."""
     console = Console(markup=False, highlight=False, emoji=False)
     if whole and not console.is_terminal:
-        console.width = max(console.width, console.measure(table).maximum)
+        unbounded = console.options.update(max_width=1 << 16)
+        console.width = max(console.width, console.measure(table, options=unbounded).maximum)
     with console.capture() as capture:
         console.print(table)
     for line in capture.get().splitlines():

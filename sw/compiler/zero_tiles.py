@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from systolith.hw.config import Config
+from systolith.hw.isa import WORDS, Engine
 from systolith.sw.compiler.fields import Span
 from systolith.sw.compiler.layout import ceil_div, weight_tiles
 from systolith.sw.reference.numerics import Ints
 
-#: Cycles that a product command takes at least: its words are fetched one a cycle, and it is
-#: offered to the engine afterwards. Longer ones follow each other without a gap.
-COMMAND_CYCLES = 12
+#: Cycles that a product command takes at least: one to fetch each word, one to take semaphores, one
+#: until the engine takes it. Longer ones follow each other without a gap.
+COMMAND_CYCLES = WORDS[Engine.MATRIX] + 2
 
 #: Runs of input tiles that are multiplied for an output tile, in order.
 Runs = tuple[Span, ...]

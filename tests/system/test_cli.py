@@ -15,6 +15,7 @@ from systolith.sim import doctor
 from systolith.sim.cli import app
 from systolith.sim.commands import disasm, evaluate
 from systolith.sim.measure import Measure, total
+from systolith.sim.results import BEGIN, END
 from systolith.sw.models.accuracy import Measure as Accuracy
 from systolith.sw.runtime.device import Counters, EngineCounters
 from systolith.sw.runtime.functional import FunctionalDevice
@@ -275,6 +276,21 @@ def test_bench_lists_names_and_which_are_slow():
     assert "model-minilm-128 (slow)" in lines
     assert systolith("bench", "model-minilm-128", "--list").stdout == "model-minilm-128\n"
     assert "model-minilm-128" in systolith("bench", "--all", "--list").stdout.splitlines()
+
+
+def test_bench_writes_the_page(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    check_refused(systolith("bench", "ragged-3x3x3", "--write"), 2, "docs/results.md, which is not")
+    check_refused(systolith("bench", "ragged-3x3x3", "--write", "--device", "functional"), 2,
+                  "--write needs --device rtl")
+    (tmp_path / "docs").mkdir()
+    page = tmp_path / "docs" / "results.md"
+    page.write_text(f"top\n{BEGIN}\n## Kept\n\nk\n\n{END}end\n")
+    assert systolith("bench", "ragged-3x3x3", "--write").exit_code == 0
+    text = page.read_text()
+    assert text.startswith("top\n")
+    assert "## Kept\n\nk\n" in text
+    assert "| ragged-3x3x3 | yes |" in text.partition("## Matrix products")[2]
 
 
 def test_bench_refuses_an_unknown_name():

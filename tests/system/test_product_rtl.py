@@ -5,10 +5,11 @@ import numpy as np
 import pytest
 
 from systolith.hw.configs import get_config
-from systolith.hw.isa import Engine
+from systolith.hw.isa import Engine, Product
 from systolith.sim.rtl import RtlDevice
 from systolith.sw.compiler import compile_product
 from systolith.sw.compiler.layout import ceil_div
+from systolith.sw.compiler.zero_tiles import COMMAND_CYCLES
 from tests.sw.layers import compiled, random_layer
 
 
@@ -53,6 +54,15 @@ def test_the_array_hides_under_the_moves_of_one_row(sim16):
     result = compile_product(sim16.config, m=1, k=576, n=576, resident=False).run(sim16)
     assert result.bit_exact
     assert result.counters.move_bytes >= 0.99 * 16 * result.counters.cycles
+
+
+def test_a_command_takes_so_many_cycles_at_least(sim16):
+    """The price of a command against which zero tiles are weighed."""
+    def cycles(beats, commands):
+        sim16.run({Engine.MATRIX: commands * [Product(count0=beats, count1=1, count2=1)]})
+        return sim16.wait().cycles
+    for beats in (1, COMMAND_CYCLES, COMMAND_CYCLES + 5):
+        assert cycles(beats, 50) - cycles(beats, 10) == 40 * max(beats, COMMAND_CYCLES)
 
 
 @pytest.mark.parametrize("share", [0.25, 0.5, 0.75])
