@@ -5,7 +5,6 @@ from systolith.hw.isa import Command
 from systolith.sw.compiler.fields import spans
 from systolith.sw.compiler.layout import ceil_div
 from systolith.sw.compiler.softmax import AttentionBlock
-from systolith.sw.decoder.plan import LayerPlaces
 from systolith.sw.decoder.rows import RowLowering
 from systolith.sw.reference.decoder import QuantizedLayer
 
@@ -19,10 +18,10 @@ class AttentionLowering(RowLowering):
     accumulators.
     """
 
-    def commands(self, layer: QuantizedLayer, places: LayerPlaces) -> Iterator[Command]:
+    def commands(self, index: int, layer: QuantizedLayer) -> Iterator[Command]:
         """Scores, softmax and mixed values of all blocks."""
         size = self.scratch.wave
-        blocks = list(self._blocks(layer, places))
+        blocks = list(self._blocks(index, layer))
         waves = [blocks[i:i + size] for i in range(0, len(blocks), size)]
         for step in range(len(waves) + 1):
             now = waves[step] if step < len(waves) else []
@@ -41,18 +40,19 @@ class AttentionLowering(RowLowering):
     def _group(self) -> int:
         return self.model.heads // self.model.kv_heads
 
-    def _blocks(self, layer: QuantizedLayer, places: LayerPlaces) -> Iterator[AttentionBlock]:
+    def _blocks(self, index: int, layer: QuantizedLayer) -> Iterator[AttentionBlock]:
         if self._single:
             parts = [(kv * self._group, 0, self._group) for kv in range(self.model.kv_heads)]
         else:
             parts = [(head, start, end - start) for head in range(self.model.heads)
                      for start, end in spans(self.scratch.length, self.scratch.block)]
         for number, part in enumerate(parts):
-            yield self._block(layer, places, number, *part)
+            yield self._block(index, layer, number, *part)
 
-    def _block(self, layer: QuantizedLayer, places: LayerPlaces, number: int, head: int,
-               start: int, rows: int) -> AttentionBlock:
+    def _block(self, index: int, layer: QuantizedLayer, number: int, head: int, start: int,
+               rows: int) -> AttentionBlock:
         scratch, tiles, kv = self.scratch, self.tiles, head // self._group
+        cache = self.residents.caches[index]
         most = self._group if self._single else scratch.block
         # The share of this block in what two waves use.
         share = number % (2 * scratch.wave) * most
@@ -66,9 +66,9 @@ class AttentionLowering(RowLowering):
             head_out=tiles.head_out,
             query=scratch.q.base + head * tiles.head_in * scratch.length + start,
             query_row=tiles.head_in if self._single else 1, query_tile=scratch.length,
-            keys=places.keys.base + kv * tiles.head_in,
+            keys=cache.keys.base + kv * tiles.head_in,
             key_stride=self.model.kv_heads * tiles.head_in,
-            values=places.values.base + kv * tiles.head_out * self.residents.value_tiles,
+            values=cache.values.base + kv * tiles.head_out * self.residents.value_tiles,
             value_stride=self.residents.value_tiles, scores=scores,
             score_stride=scratch.score_stride, mixed=scores + most * scratch.score_stride,
             mix_stride=scratch.mix_stride,

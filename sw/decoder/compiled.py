@@ -11,10 +11,12 @@ from systolith.sw.compiler.tokens import with_tokens
 from systolith.sw.compiler.verifier import verify
 from systolith.sw.decoder.image import DecoderImage
 from systolith.sw.decoder.lowering import DecoderLowering
-from systolith.sw.decoder.plan import Scratch, Tiles, place_residents, place_scratch
+from systolith.sw.decoder.plan import Scratch, Tiles, place_scratch
 from systolith.sw.decoder.quantize import quantize_decoder
+from systolith.sw.decoder.residents import place_residents
 from systolith.sw.decoder.samples import calibration_samples
 from systolith.sw.decoder.scales import calibrate_decoder
+from systolith.sw.decoder.weights import Weights
 from systolith.sw.models.model import Model
 from systolith.sw.reference.decoder import QuantizedDecoder
 from systolith.sw.runtime.program import Program
@@ -67,7 +69,7 @@ class CompiledDecoder:
         self.most_rows = self._most_rows(what)
         image = DecoderImage(model, self.residents, config)
         image.check(what)
-        self.external = image.external
+        self.external, self.stored, self.sizes = image.external, image.stored, image.sizes
         streams = schedule(image.setup, config)
         verify(config, streams)
         self.setup = Program(config, streams, tuple(image.image.sections), name)
@@ -87,7 +89,8 @@ class CompiledDecoder:
         return 1
 
     def _scratch(self, length: int, what: str = "") -> Scratch:
-        return place_scratch(self.model, self.config, length, self.context, what)
+        return place_scratch(self.model, self.config, length, self.context,
+                             self.residents.streamed, what)
 
     def run(self, shape: Shape) -> Run:
         """The program of a shape, verified; compiled at its first use."""
@@ -107,11 +110,12 @@ class CompiledDecoder:
         return Run(program, shape, scratch)
 
     def _sequence(self, shape: Shape, scratch: Scratch) -> list[Command]:
-        lowering = DecoderLowering(self.model, self.residents, scratch, shape.position,
+        weights = Weights(self.residents, self.stored, self.sizes, self.config)
+        lowering = DecoderLowering(self.model, self.residents, scratch, weights, shape.position,
                                    self.config)
         commands = list(lowering.inputs(self.external.embedding, self.external.rope))
-        for layer, places in zip(self.model.layers, self.residents.layers, strict=True):
-            commands += lowering.layer(layer, places)
+        for index in range(len(self.model.layers)):
+            commands += lowering.layer(index)
         if shape.all_logits:
             commands += lowering.logits((0, shape.length), self.external.logits)
         else:
