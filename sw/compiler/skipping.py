@@ -5,6 +5,7 @@ weight memory were loaded with zeros, and splits products where leaving them out
 """
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
 from dataclasses import replace
 
 import numpy as np
@@ -21,8 +22,7 @@ class ZeroSkipper:
     """Follows what weight memory holds, and splits products.
 
     What a command before left in a tile is known where it is a load of the image; keys and values
-    that passes write count as not zero. Programs that run one after the other go through one
-    skipper.
+    that passes write count as not zero.
 
     Parameters
     ----------
@@ -41,6 +41,12 @@ class ZeroSkipper:
         for section in sections:
             if section.memory == Region.WGT:
                 self._write(section.offset, section.data)
+
+    def fork(self) -> "ZeroSkipper":
+        """A skipper for programs of which any may come next."""
+        other = copy(self)
+        other._zero = self._zero.copy()
+        return other
 
     def skip(self, commands: Iterable[Command]) -> Iterator[Command]:
         """The same commands in an order in which they could run one by one, with products split."""

@@ -8,7 +8,10 @@ from systolith.hw.config import Region
 from systolith.hw.configs import get_config
 from systolith.hw.isa import Engine, Load, Pass, Product, Sink
 from systolith.sw.compiler.skipping import ZeroSkipper, skip_zero_tiles
+from systolith.sw.decoder import Session, compile_decoder
 from systolith.sw.encoder import compile_encoder
+from systolith.sw.models import load_model
+from systolith.sw.reference.decoder import Cache, decode
 from systolith.sw.runtime.functional import FunctionalDevice
 from systolith.sw.runtime.program import Section
 from tests.sw.encoders import quantized, random_encoder, random_texts
@@ -89,7 +92,9 @@ def test_few_beats_stay_one_command():
 def test_programs_follow_each_other():
     skipper = ZeroSkipper(TINY, IMAGE)
     assert list(skipper.skip([LOAD])) == [LOAD]
-    assert len(list(skipper.skip([product()]))) == 3
+    other = dataclasses.replace(LOAD, ext_base=4096)
+    assert list(skipper.fork().skip([other, product()])) == [other, product()]
+    assert len(list(skipper.fork().skip([product()]))) == 3
 
 
 def prune(weight, rng, rows, columns, share=0.6):
@@ -140,3 +145,23 @@ def test_pruned_encoders():
     assert beats(after) < 0.95 * beats(before)
     assert pruned.macs < 0.9 * dense.macs
     assert pruned.macs <= beats(after) * TINY.peak_macs_per_cycle
+
+
+def test_pruned_decoders():
+    """A prefill and a step of glassllm's first layer with and without a share of its weights."""
+    rng, config, model = np.random.default_rng(4), get_config("sim16"), load_model("glassllm")
+    dense = dataclasses.replace(model.weights, layers=model.weights.layers[:1])
+    (layer,) = dense.layers
+    pruned = dataclasses.replace(dense, layers=(dataclasses.replace(
+        layer, **{name: prune(getattr(layer, name), rng, 16, 16) for name in ("up", "down")}),))
+    ids, results = model.encode(model.prompts[0])[:20], []
+    for weights in (dense, pruned):
+        session = Session(compile_decoder(dataclasses.replace(model, weights=weights), config),
+                          FunctionalDevice(config))
+        expected = decode(ids, session.compiled.model, Cache())
+        results.append([session.prefill(ids[:-1]), session.step(ids[-1])])
+        np.testing.assert_array_equal(results[-1][1].logits[-1], expected.logits[-1])
+    for before, after in zip(*results, strict=True):
+        assert beats(after) < beats(before)
+        assert after.macs < 0.9 * before.macs
+        assert after.macs <= beats(after) * config.peak_macs_per_cycle
