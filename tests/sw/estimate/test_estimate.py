@@ -14,7 +14,7 @@ CONFIG = get_config("tiny")
 
 def test_a_product_by_itself():
     result = estimate(CONFIG, {Engine.MATRIX: [Product(count0=5, count1=2, count2=3)]})
-    # Its last word leaves the queue in cycle 0, so it is complete in 1, taken in 2, runs for 30, and
+    # Its last word leaves the queue in cycle 0, so it is complete in 1, taken in 2, runs for 30 and
     # its last write is retired; then the core is idle.
     assert result.cycles == 2 + 30 + CONFIG.matrix_latency + 1
     timing = result.timings[Engine.MATRIX][0]
