@@ -62,11 +62,14 @@ def _text(length: int, layers: int | None, config: Config) -> Sequence[Program]:
     return [compile_encoder(part, config, length=length, name="minilm").program]
 
 
+#: Lengths of attention.
+LENGTHS = (16, 33, 64, 128)
+
 #: By name.
 CASES: dict[str, Case] = {
     **{f"product-{m}x{k}x{n}": partial(_product, m, k, n) for m, k, n in (
         (1, 576, 1536), (128, 384, 384), (1, 384, 384), (3, 3, 3), (65, 257, 129), (127, 31, 33))},
-    **{f"attention-{length}": partial(_attention, length) for length in (16, 33, 64, 128)},
+    **{f"attention-{length}": partial(_attention, length) for length in LENGTHS},
     "glassllm-setup": partial(_setup, "glassllm"),
     "glassllm-prefill-100": partial(_prefill, "glassllm", 100),
     "glassllm-step-100": partial(_step, "glassllm", 100),
@@ -76,8 +79,8 @@ CASES: dict[str, Case] = {
     "minilm-20": partial(_text, 20, None),
 }
 
-#: What runs on small configurations in seconds, too.
-SMALL = ("product-1x384x384", "product-3x3x3", "product-127x31x33", "attention-16", "attention-33",
+#: What fits the small configurations, too.
+SMALL = ("product-3x3x3", "product-127x31x33", *(f"attention-{length}" for length in LENGTHS),
          "mathformer-add-prefill-6", "mathformer-add-step-6")
 
 
