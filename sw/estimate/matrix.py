@@ -31,7 +31,8 @@ class MatrixModel:
         cycles = np.arange(time + 1, end + 1)
         addresses = loop_sum(command, "acc").ravel()
         reads = self._memory_reads(command, addresses, time)
-        read_at, halves = cycles[reads] + self._read_delay, addresses[reads] // self._config.acc_half
+        read_at = cycles[reads] + self._read_delay
+        halves = addresses[reads] // self._config.acc_half
         for half in range(2):
             self._ports.array_reads(half, read_at[halves == half])
         self._ports.reads(Region.ACT, cycles)

@@ -51,8 +51,10 @@ class MoverModel:
         self._bus, self._ports = config.bus_bytes, ports
         self._latency, self._gap = external.latency, external.gap(config)
         self._commands: list[_Moving] = []
-        self._asks, self._sends = (np.empty(0, dtype=np.int64) for _ in range(2))
+        # Cycles of each beat: asked for, there to be sent, sent.
+        self._asks, self._ready, self._sends = (np.empty(0, dtype=np.int64) for _ in range(3))
         self._asked = self._sent = self._retired = 0
+        self._external = 0.0  # when external memory can move the next beat
 
     def accept(self, command: Move, time: int) -> None:
         """Take a command in cycle ``time``."""
@@ -62,7 +64,8 @@ class MoverModel:
                                       self._ports.of(command), time))
         if last > len(self._asks):
             size = max(last, 2 * len(self._asks))
-            self._asks, self._sends = (_grown(old, size) for old in (self._asks, self._sends))
+            self._asks, self._ready, self._sends = (
+                _grown(old, size) for old in (self._asks, self._ready, self._sends))
 
     @property
     def free(self) -> int | None:
@@ -108,7 +111,7 @@ class MoverModel:
         before = int(self._sends[self._sent - 1]) if self._sent else 0
         bound = before + int((last - self._sent) * self._gap)
         if self._asked >= last:
-            bound = max(bound, int(self._arrivals(self._commands[self._retired], last - 1, last)[0]))
+            bound = max(bound, int(self._ready[last - 1]))
         return bound
 
     def _ask(self, time: int) -> bool:
@@ -128,12 +131,14 @@ class MoverModel:
             room = self._sends[low + waits - BEATS_IN_FLIGHT:high - BEATS_IN_FLIGHT] + 1
             ready[waits:] = np.maximum(ready[waits:], room)
         after = int(self._asks[low - 1]) if low else -1
-        asks = spaced(ready, after)
         if command.store:
             asks = command.port.place(low - command.first, ready, after)
             asks = asks[:np.searchsorted(asks, time, side="right")]
-        self._asks[low:low + len(asks)] = asks
-        self._asked += len(asks)
+        else:
+            asks = spaced(ready, after)
+        high = low + len(asks)
+        self._asks[low:high], self._asked = asks, high
+        self._ready[low:high] = self._arrivals(command, asks)
         return len(asks) > 0
 
     def _turn(self, command: _Moving) -> int | None:
@@ -144,12 +149,20 @@ class MoverModel:
             return 0
         return int(self._sends[command.first - 1]) + 1 if self._sent == command.first else None
 
-    def _arrivals(self, command: _Moving, low: int, high: int) -> Ints:
+    def _arrivals(self, command: _Moving, asks: Ints) -> Ints:
         """First cycle in which each beat asked for can be sent."""
-        asks = self._asks[low:high]
         if command.store:
-            return asks + SYSTEM_READ_LATENCY + QUEUE
-        return asks + REQUEST + self._latency + QUEUE
+            return self._paced(asks + SYSTEM_READ_LATENCY + QUEUE)
+        return self._paced(asks + REQUEST + self._latency) + QUEUE
+
+    def _paced(self, ready: Ints) -> Ints:
+        """Cycles in which external memory moves beats: not before they are ready, at its rate."""
+        if self._gap == 1 or not len(ready):
+            return ready
+        steps = np.arange(len(ready)) * self._gap
+        exact = np.maximum.accumulate(np.maximum(ready, self._external) - steps) + steps
+        self._external = float(exact[-1]) + self._gap
+        return np.ceil(exact).astype(np.int64)
 
     def _send(self, time: int) -> bool:
         """Settle beats sent, of one command; whether there were any."""
@@ -159,11 +172,11 @@ class MoverModel:
         low, high = self._sent, min(command.last, self._asked)
         if low >= high:
             return False
-        ready = self._arrivals(command, low, high)
         after = int(self._sends[low - 1]) if low else -1
-        sends = spaced(ready, after, self._gap)
-        if not command.store:
-            sends = command.port.place(low - command.first, sends, after)
+        if command.store:
+            sends = spaced(self._ready[low:high], after)
+        else:
+            sends = command.port.place(low - command.first, self._ready[low:high], after)
             sends = sends[:np.searchsorted(sends, time, side="right")]
         self._sends[low:low + len(sends)] = sends
         self._sent += len(sends)

@@ -52,6 +52,32 @@ class Estimate:
         """The resource that needs the most cycles: ``array``, ``vector`` or ``memory``."""
         return self.work.bound
 
+    @property
+    def of_limit(self) -> float:
+        """The cycles that :attr:`bound` needs at least, as a part of those of the run."""
+        return self.work.limits[self.bound] / self.cycles
+
+    def parts(self, products: Mapping[str, int]) -> dict[str, int]:
+        """Cycles of each part of a model, which add up to those of the run.
+
+        A part goes from the end of the last product before it to that of its own last product, the
+        last one to the end of the run. One without products is left to the part after it.
+
+        Parameters
+        ----------
+        products : mapping of str to int
+            Products of each part, in order; a program's note ``products`` has them.
+        """
+        result, number, before = {}, 0, 0
+        kept = {name: count for name, count in products.items() if count}
+        for name, count in kept.items():
+            number += count
+            end = self.timings[Engine.MATRIX][number - 1].end + 1
+            result[name], before = end - before, end
+        if kept:
+            result[name] += self.cycles - before
+        return result
+
 
 def counters_of(records: Mapping[Engine, Sequence[Record]], work: Work) -> Counters:
     """The counters after a run: in each cycle an engine is busy, stalled, waits or is idle."""

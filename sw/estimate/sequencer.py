@@ -14,8 +14,9 @@ BEFORE = -(1 << 20)
 class Record:
     """Cycles in a command's life.
 
-    ``fetched``: it is complete, and has a fence where ``fenced``; ``ready``: only its semaphores hold it back; ``granted``: they are
-    taken; ``accepted``: the engine takes it; ``end``: of its last beat; ``retired``.
+    ``fetched``: it is complete, with a fence where ``fenced``; ``ready``: only its semaphores hold
+    it back; ``granted``: they are taken; ``accepted``: the engine takes it; ``end``: of its last
+    beat; ``retired``.
     """
 
     fetched: int

@@ -5,23 +5,18 @@ from numpy.typing import NDArray
 Ints = NDArray[np.int64]
 
 
-def spaced(ready: Ints, after: float, gap: float = 1) -> Ints:
-    """Cycles of events in order, each when it is ready and ``gap`` after the one before.
+def spaced(ready: Ints, after: int) -> Ints:
+    """Cycles of events in order, one a cycle, each as soon as it is ready.
 
     Parameters
     ----------
     ready : int array (n,)
         First cycle of each.
-    after : float
+    after : int
         Cycle of the event before the first.
-    gap : float
-        Cycles between two, at least 1; the results are rounded up.
     """
     steps = np.arange(len(ready))
-    if gap == 1:
-        return np.maximum.accumulate(np.maximum(ready, after + 1) - steps) + steps
-    earliest = np.maximum(ready, after + gap)
-    return np.ceil(np.maximum.accumulate(earliest - steps * gap) + steps * gap).astype(np.int64)
+    return np.maximum.accumulate(np.maximum(ready, after + 1) - steps) + steps
 
 
 class Timeline:
