@@ -88,7 +88,8 @@ _BENCH_TABLES = (
     ("Attention alone", ("attention",),
      "Scores, softmax and mixed values of two or four heads; queries, keys, values in the core."),
     ("Layers and models", ("layer", "model"),
-     "With all moves; weights of glassllm's layers stay in the core, those of MiniLM stream."),
+     "With all moves; weights of glassllm's layers stay in the core, those of MiniLM and of "
+     "SmolLM2's layer stream."),
 )
 
 _BENCH_TEXT = ("`systolith bench` on the RTL, peak 256 multiply-accumulates a cycle; every result "

@@ -1,6 +1,6 @@
 """Layers and whole models."""
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import chain, cycle, islice
 from typing import TypeVar
@@ -8,6 +8,7 @@ from typing import TypeVar
 import numpy as np
 
 from systolith.sim.attention import prepare_layer
+from systolith.sim.benchmarks.synthetic import random_decoder
 from systolith.sim.benchmarks.work import Benchmark, Measured, Work
 from systolith.sw.decoder import Session, compile_decoder
 from systolith.sw.encoder import compile_encoder, quantized_encoder
@@ -43,9 +44,19 @@ def _attention_layer(length: int, device: Device) -> Measured:
     return run
 
 
-def _decoder(layers: int | None, before: int, length: int, device: Device) -> Measured:
-    """glassllm, or its first layers, on ``length`` tokens after ``before``; weights resident."""
-    model = first_layers(load_model("glassllm"), layers)
+def _glassllm(layers: int | None) -> Model:
+    return first_layers(load_model("glassllm"), layers)
+
+
+def _smollm2_layer() -> Model:
+    """A layer of SmolLM2's sizes, random weights, and a small vocabulary."""
+    return random_decoder("smollm2 layer", width=576, heads=9, kv_heads=3, hidden=1536,
+                          positions=128)
+
+
+def _decoder(load: Callable[[], Model], before: int, length: int, device: Device) -> Measured:
+    """A decoder on ``length`` tokens after ``before``."""
+    model = load()
     session = Session(compile_decoder(model, device.config), device)
     ids = tokens(model, before + length)
     if before:
@@ -75,10 +86,14 @@ def _encoder(layers: int | None, length: int, device: Device) -> Measured:
 
 
 def models() -> Iterator[Benchmark]:
+    """Of glassllm all weights stay in the core, those of SmolLM2's layer and of MiniLM come."""
+    glassllm = partial(_glassllm, None)
     for length in (16, 64, 128):
         yield Benchmark(f"layer-glassllm-attention-{length}", partial(_attention_layer, length))
-    yield Benchmark("layer-glassllm-128", partial(_decoder, 1, 0, 128))
+    yield Benchmark("layer-glassllm-128", partial(_decoder, partial(_glassllm, 1), 0, 128))
+    yield Benchmark("layer-smollm2-prefill-100", partial(_decoder, _smollm2_layer, 0, 100))
+    yield Benchmark("layer-smollm2-decode-100", partial(_decoder, _smollm2_layer, 100, 1))
     yield Benchmark("layer-minilm-128", partial(_encoder, 1, 128))
-    yield Benchmark("model-glassllm-prefill-100", partial(_decoder, None, 0, 100))
-    yield Benchmark("model-glassllm-decode-100", partial(_decoder, None, 100, 1))
+    yield Benchmark("model-glassllm-prefill-100", partial(_decoder, glassllm, 0, 100))
+    yield Benchmark("model-glassllm-decode-100", partial(_decoder, glassllm, 100, 1))
     yield Benchmark("model-minilm-128", partial(_encoder, None, 128), slow=True)

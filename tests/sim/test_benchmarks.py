@@ -29,6 +29,7 @@ def test_the_set_is_complete():
     wanted = {*products, *(f"{name}-resident" for name in products)}
     wanted |= {f"attention-{length}-h{size}" for length in (32, 128, 512) for size in (32, 64)}
     wanted |= {"layer-glassllm-128", "layer-minilm-128", "model-minilm-128",
+               "layer-smollm2-prefill-100", "layer-smollm2-decode-100",
                "model-glassllm-prefill-100", "model-glassllm-decode-100"}
     assert wanted <= set(BENCHMARKS)
 
@@ -106,3 +107,13 @@ def test_targets(name, share):
     assert outcome.bit_exact
     assert outcome.measure.utilization >= share
     assert get_config("sim16") == outcome.measure.config
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["smollm2-1-qo", "layer-smollm2-decode-100"])
+def test_streamed_weights_keep_the_bus_busy(name):
+    (outcome,) = bench(select([name]), config="sim16", device="rtl",
+                       progress=Progress(quiet=True))
+    assert outcome.bit_exact
+    assert outcome.measure.limit == "memory"
+    assert outcome.measure.share_of_limit >= 0.95
