@@ -14,6 +14,7 @@ from systolith.sw.models import load_model
 from systolith.sw.reference import llama
 from systolith.sw.reference.decoder import Cache, decode
 from systolith.sw.runtime.functional import FunctionalDevice
+from tests.sw.layers import ALL_CONFIGS
 
 SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 
@@ -143,10 +144,10 @@ def test_wrong_tokens(ids, message):
 
 @pytest.mark.parametrize(("name", "config", "options", "message"), [
     ("mathformer-add", "tiny", {"context": 65}, "context must be from 1 to 64"),
-    ("glassllm", "tiny", {}, "weight memory.*nearest configuration that fits is 'sim16'")])
+    ("glassllm", "scant", {}, "row constant memory.*nearest configuration that fits is 'tiny'")])
 def test_what_does_not_fit(name, config, options, message):
     with pytest.raises(CompileError, match=message):
-        compile_decoder(load_model(name), get_config(config), **options)
+        compile_decoder(load_model(name), ALL_CONFIGS[config], **options)
 
 
 @pytest.mark.parametrize(("kind", "least"), [("add", 100), ("sub", 55), ("mul", 100), ("div", 82)])

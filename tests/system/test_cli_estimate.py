@@ -56,7 +56,7 @@ def test_a_sentence_encoder():
 def test_the_report_names_what_bounds():
     outcome = systolith("estimate", "mathformer", "--prompt", "7*8=", "--config", "tiny")
     assert outcome.exit_code == 0
-    for text in ("mathformer-mul", "prefill of 4", "bound by", "array", "layer 0", "100 MHz"):
+    for text in ("mathformer-mul", "prefill of 4", "bound by", "vector", "layer 0", "100 MHz"):
         assert text in outcome.stdout
 
 
