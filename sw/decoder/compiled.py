@@ -8,6 +8,7 @@ from systolith.hw.isa import Command, Engine, Load
 from systolith.sw.compiler.allocate import CapacityError, with_advice
 from systolith.sw.compiler.errors import CompileError
 from systolith.sw.compiler.schedule import schedule
+from systolith.sw.compiler.stages import Stages
 from systolith.sw.compiler.verifier import verify
 from systolith.sw.decoder.image import DecoderImage
 from systolith.sw.decoder.lowering import DecoderLowering
@@ -113,22 +114,23 @@ class CompiledDecoder:
 
     def _compile(self, shape: Shape) -> Run:
         scratch = self._scratch(shape.length)
-        streams = schedule(self._sequence(shape, scratch), self.config)
+        stages = Stages()
+        streams = schedule(self._sequence(shape, scratch, stages), self.config)
         verify(self.config, streams)
-        program = Program(self.config, streams, (), self.name, self.macs(shape))
+        program = Program(self.config, streams, (), self.name, self.macs(shape), stages.names())
         return Run(program, shape, scratch)
 
-    def _sequence(self, shape: Shape, scratch: Scratch) -> list[Command]:
+    def _sequence(self, shape: Shape, scratch: Scratch, stages: Stages) -> list[Command]:
         lowering = DecoderLowering(self.model, self.residents, scratch, shape.position,
                                    self.config)
-        commands = list(lowering.inputs(self.external.embedding, self.external.rope))
-        for layer, places in zip(self.model.layers, self.residents.layers, strict=True):
-            commands += lowering.layer(layer, places)
-        if shape.all_logits:
-            commands += lowering.logits((0, shape.length), self.external.logits)
-        else:
-            commands += lowering.logits((shape.length - 1, shape.length), None)
-        return commands
+        inputs = lowering.inputs(self.external.embedding, self.external.rope)
+        commands = list(stages.mark("embedding", inputs))
+        layers = zip(self.model.layers, self.residents.layers, strict=True)
+        for index, (layer, places) in enumerate(layers):
+            commands += stages.mark(f"layer {index}", lowering.layer(layer, places, stages))
+        rows, external = (((0, shape.length), self.external.logits) if shape.all_logits
+                          else ((shape.length - 1, shape.length), None))
+        return [*commands, *stages.mark("logits", lowering.logits(rows, external))]
 
     def macs(self, shape: Shape) -> int:
         """Useful multiply-accumulates of a run: no padding, and only the scores needed."""

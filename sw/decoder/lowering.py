@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from systolith.hw.config import Region
 from systolith.hw.isa import Command, Load, Output, Pass, Reduce, Scalar, Sink, Store
 from systolith.sw.compiler.fields import Span, spans
+from systolith.sw.compiler.stages import Stages
 from systolith.sw.decoder.attention import AttentionLowering
 from systolith.sw.decoder.feed_forward import FeedForwardLowering
 from systolith.sw.decoder.plan import LayerPlaces
@@ -36,14 +37,16 @@ class DecoderLowering(RowLowering):
                        reduce=Reduce.ABSMAX, scalar=Scalar.RECIPROCAL,
                        row_write=self.scratch.inverse.base + start)
 
-    def layer(self, layer: QuantizedLayer, places: LayerPlaces) -> Iterator[Command]:
-        """One decoder layer."""
+    def layer(self, layer: QuantizedLayer, places: LayerPlaces,
+              stages: Stages) -> Iterator[Command]:
+        """One decoder layer, its parts marked in ``stages``."""
+        mark = stages.mark
         run = (self.model, self.residents, self.scratch, self.position, self.config)
         projections = ProjectionLowering(*run)
-        yield from projections.inputs(places)
-        yield from AttentionLowering(*run).commands(layer, places)
-        yield from projections.output(layer, places)
-        yield from FeedForwardLowering(*run).commands(layer, places)
+        yield from mark("projections", projections.inputs(places))
+        yield from mark("attention", AttentionLowering(*run).commands(layer, places))
+        yield from mark("output", projections.output(layer, places))
+        yield from mark("feed-forward", FeedForwardLowering(*run).commands(layer, places))
 
     def logits(self, rows: Span, external: int | None) -> Iterator[Command]:
         """Final norm, logits and their largest, for the residual's ``rows``.

@@ -13,6 +13,7 @@ from systolith.sw.compiler.errors import CompileError
 from systolith.sw.compiler.image import Place
 from systolith.sw.compiler.layout import activation_words
 from systolith.sw.compiler.schedule import schedule
+from systolith.sw.compiler.stages import Stages
 from systolith.sw.compiler.verifier import verify
 from systolith.sw.encoder.lowering import EncoderLowering
 from systolith.sw.encoder.plan import plan_encoder
@@ -125,12 +126,12 @@ def compile_encoder(model: QuantizedEncoder, config: Config, *, length: int,
     valid = _check(model, config, length, valid)
     what = f"{name} at length {length}"
     try:
-        weights, commands = _lower(model, config, length, valid, what)
+        weights, commands, stages = _lower(model, config, length, valid, what)
     except CapacityError as error:
         raise with_advice(error, lambda other: _lower(model, other, length, valid, what)) from None
     data = (np.arange(length) < valid).astype(np.int8)[None]
     program = Program(config, schedule(commands, config), tuple(weights.image.sections), name,
-                      _macs(model, length, valid))
+                      _macs(model, length, valid), stages.names())
     verify(config, program.commands)
     sections = (*program.sections, _section("ones", weights.ones, activation_words(data, config)))
     return CompiledEncoder(dataclasses.replace(program, sections=sections), model, length, valid,
@@ -154,12 +155,12 @@ def _check(model: QuantizedEncoder, config: Config, length: int, valid: int | No
 
 
 def _lower(model: QuantizedEncoder, config: Config, length: int, valid: int,
-           what: str) -> tuple[WeightStream, list[Command]]:
+           what: str) -> tuple[WeightStream, list[Command], Stages]:
     plan = plan_encoder(model, config, length, valid, what)
-    weights = WeightStream(model, plan, config)
-    commands = list(EncoderLowering(model, plan, weights, config).commands())
+    weights, stages = WeightStream(model, plan, config), Stages()
+    commands = list(EncoderLowering(model, plan, weights, config).commands(stages))
     weights.image.check(what)
-    return weights, commands
+    return weights, commands, stages
 
 
 def _macs(model: QuantizedEncoder, length: int, valid: int) -> int:

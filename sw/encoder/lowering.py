@@ -20,6 +20,7 @@ from systolith.hw.isa import (
     Table,
 )
 from systolith.sw.compiler.fields import Span, accumulators, spans
+from systolith.sw.compiler.stages import Stages
 from systolith.sw.encoder.attention import AttentionLowering
 from systolith.sw.encoder.feed_forward import FeedForwardLowering
 from systolith.sw.encoder.plan import EXP2_TABLE, EncoderPlan
@@ -47,15 +48,16 @@ class EncoderLowering:
         self.model, self.plan, self.weights, self.config = model, plan, weights, config
         self.residual, self.tiles = Residual(model, plan, config), plan.tiles
 
-    def commands(self) -> Iterator[Command]:
-        """The whole run."""
-        yield from self.weights.start()
-        yield Table(table=EXP2_TABLE, source_base=self.plan.table.base)
-        yield from self.embedding()
+    def commands(self, stages: Stages) -> Iterator[Command]:
+        """The whole run, its parts marked in ``stages``."""
+        mark = stages.mark
+        yield from mark("start", self.weights.start())
+        yield from mark("start", [Table(table=EXP2_TABLE, source_base=self.plan.table.base)])
+        yield from mark("embedding", self.embedding())
         for index in range(len(self.model.layers)):
-            yield from self.layer(index)
-        yield from self.pool()
-        yield from self.weights.finish()
+            yield from mark(f"layer {index}", self.layer(index, stages))
+        yield from mark("pool", self.pool())
+        yield from mark("finish", self.weights.finish())
 
     def embedding(self) -> Iterator[Command]:
         """Positions, as an exact product with the identity, plus words that lie in ``x`` already.
@@ -84,15 +86,17 @@ class EncoderLowering:
             count2=tiles.units, act2_stride=words, acc2_stride=tiles.unit_out, act_base=base,
             wgt_base=self.plan.identity.base + part * words, acc_base=acc)
 
-    def layer(self, index: int) -> Iterator[Command]:
+    def layer(self, index: int, stages: Stages) -> Iterator[Command]:
         """One layer, from the normalized residual to that of the next."""
-        layer, norm = self.model.layers[index], self.weights.norm
+        layer, norm, mark = self.model.layers[index], self.weights.norm, stages.mark
         parts = (self.model, self.plan, self.weights, self.residual, self.config)
         projections = ProjectionLowering(*parts)
-        yield from projections.inputs(index, norm(2 * index))
-        yield from AttentionLowering(self.model, layer, self.plan, self.config).commands()
-        yield from projections.output(index, norm(2 * index + 1))
-        yield from FeedForwardLowering(*parts).commands(index, layer, norm(2 * index + 2))
+        attention = AttentionLowering(self.model, layer, self.plan, self.config)
+        feed_forward = FeedForwardLowering(*parts)
+        yield from mark("projections", projections.inputs(index, norm(2 * index)))
+        yield from mark("attention", attention.commands())
+        yield from mark("output", projections.output(index, norm(2 * index + 1)))
+        yield from mark("feed-forward", feed_forward.commands(index, layer, norm(2 * index + 2)))
 
     def pool(self) -> Iterator[Command]:
         """Mean of the rows that exist, over its length, in the first words of ``u``."""

@@ -48,6 +48,9 @@ class Program:
         What it computes, for reports.
     macs : int
         Useful multiply-accumulates of one run.
+    stages : mapping of Engine to tuple of str
+        The part of the model that each command belongs to, where the compiler has noted it.
+        Program files do not keep it.
     """
 
     config: Config
@@ -55,7 +58,7 @@ class Program:
     sections: tuple[Section, ...] = ()
     model: str = ""
     macs: int = 0
-    notes: Mapping[str, object] = field(default_factory=dict)
+    stages: Mapping[Engine, tuple[str, ...]] = field(default_factory=dict)
 
     def load(self, device: Device) -> None:
         """Write the memory image to a device.
