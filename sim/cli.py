@@ -29,6 +29,13 @@ class DeviceName(StrEnum):
     rtl = "rtl"
 
 
+def _wave(value: str | None) -> str | None:
+    if value and not value.endswith(".vcd"):
+        raise typer.BadParameter(f"{value} must end in .vcd, the format that is written; "
+                                 "`vcd2fst` of GTKWave turns it into FST")
+    return writable_path(value)
+
+
 def _example(*lines: str) -> str:
     return "\n\n".join(["Example:", *(f"  {line}" for line in lines)])
 
@@ -329,6 +336,56 @@ def bench(
     wrong = [each.name for each in outcomes if not each.bit_exact]
     if wrong:
         fail(f"{', '.join(wrong)}: the output differs from the NumPy reference")
+
+
+@app.command(epilog=_example(
+    "systolith trace glassllm --layer 2 -o trace.json --report report.html",
+    "systolith trace minilm --prompt 'A cat sat.' -o trace.json --from 20000 --to 40000",
+    "systolith trace mathformer --prompt 7*8= --config tiny --wave wave.vcd --to 5000"))
+def trace(
+    model: ModelName = "glassllm",
+    layer: Annotated[int | None, typer.Option(
+        "--layer", min=0, help="Only the attention of this layer; by default the whole model.")
+    ] = None,
+    prompt: Prompt = None,
+    tokens: Annotated[int, typer.Option(
+        "--tokens", metavar="N", min=1, help="Tokens that a language model writes.")] = 1,
+    config: ConfigName = "sim16",
+    output: Annotated[str | None, typer.Option(
+        "--output", "-o", metavar="FILE", callback=writable_path,
+        help="Timeline for https://ui.perfetto.dev; 1 us of it is 1 cycle.")] = None,
+    report: Annotated[str | None, typer.Option(
+        "--report", metavar="FILE", callback=writable_path,
+        help="HTML page: roofline, utilization by part, lost cycles by cause.")] = None,
+    wave: Annotated[str | None, typer.Option(
+        "--wave", metavar="FILE", callback=_wave,
+        help="Waveform (VCD), with views for GTKWave and Surfer beside it.")] = None,
+    start: Annotated[int, typer.Option(
+        "--from", metavar="CYCLE", min=0, help="First cycle of timeline and waveform.")] = 0,
+    end: Annotated[int | None, typer.Option(
+        "--to", metavar="CYCLE", min=1, help="Where timeline and waveform end.")] = None,
+    stall: Annotated[int, typer.Option(
+        "--stall", metavar="PERCENT", min=0, max=95,
+        help="Share of cycles in which host and external memory hold back at random.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the stalls.")] = 0,
+    json: Json = None,
+) -> None:
+    """Record what every engine does in every cycle, and say where the cycles went."""
+    if end is not None and end <= start:
+        fail(f"--to must be after --from {start}, not {end}", USAGE)
+    with user_errors():
+        from systolith.sim.commands import trace as command
+        from systolith.sim.progress import Progress
+
+        progress = Progress()
+        traced = command.record(command.Request(
+            model=model, layer=layer, prompt=prompt, tokens=tokens, config=config, stall=stall,
+            seed=seed, max_cycles=DEFAULT_MAX_CYCLES, start=start, end=end,
+            wave=Path(wave) if wave else None), progress=progress)
+        command.write(traced, Path(output) if output else None, Path(report) if report else None,
+                      progress)
+        if write_json(traced.as_json(), json):
+            command.print_traced(traced)
 
 
 @app.command(epilog=_example("systolith configs"))

@@ -94,6 +94,7 @@ public:
     }
 
     uint64_t time() const { return time_; }
+    bool counting() const { return counting_; }
     const std::vector<Event>& events(size_t channel) const { return channels_[channel]; }
 
 private:

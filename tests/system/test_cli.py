@@ -21,7 +21,7 @@ from systolith.sw.runtime.functional import FunctionalDevice
 from systolith.sw.runtime.program import Program, load_program
 
 ROOT = Path(__file__).resolve().parents[2]
-COMMANDS = ("run", "similarity", "eval", "generate", "disasm", "verify", "bench", "configs",
+COMMANDS = ("run", "similarity", "eval", "generate", "disasm", "verify", "bench", "trace", "configs",
             "doctor")
 FUNCTIONAL = ("--device", "functional", "--config", "tiny", "--prompt", "Alice was")
 RUN_KEYS = {

@@ -8,8 +8,10 @@ from systolith.sim.harness import HarnessError
 from systolith.sim.lost import lost_cycles
 from systolith.sim.measure import Measure, total
 from systolith.sim.rtl import RtlDevice
+from systolith.sim.timeline import timeline
 from systolith.sim.trace import State
 from systolith.sw.compiler import compile_product
+from tests.sim.test_timeline import check_events
 from tests.sw.layers import compiled, random_layer
 
 
@@ -88,6 +90,12 @@ def test_semaphores_end_where_signals_and_waits_lead(recorded):
         sums = [(command.signal >> semaphore & 1) - (command.wait >> semaphore & 1)
                 for engine in ENGINES for command in trace.program[engine]]
         assert int(changes["value"][-1]) == sum(sums)
+
+
+def test_timeline_is_well_formed(recorded):
+    trace, _, _ = recorded
+    check_events(list(timeline(trace, {})))
+    check_events(list(timeline(trace, {}, trace.cycles // 3, trace.cycles // 2)))
 
 
 def test_lost_and_useful_cycles_are_all(config, recorded):
