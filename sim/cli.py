@@ -375,8 +375,11 @@ def trace(
         fail(f"--to must be after --from {start}, not {end}", USAGE)
     with user_errors():
         from systolith.sim.commands import trace as command
+        from systolith.sim.commands.evaluate import check_plot
         from systolith.sim.progress import Progress
 
+        if report:
+            check_plot("--report")
         progress = Progress()
         traced = command.record(command.Request(
             model=model, layer=layer, prompt=prompt, tokens=tokens, config=config, stall=stall,

@@ -102,7 +102,7 @@ def record(request: Request, *, progress: Progress) -> Traced:
         prepare = _prepare(request, config)
     with RtlDevice(config, stall_percent=request.stall, seed=request.seed,
                    trace=request.wave is not None, progress=progress) as device:
-        with progress.stage("load weights"):
+        with progress.stage("prepare"):
             run = prepare(device)
         with device.record() as recorder, progress.stage("run and record"):
             if request.wave:
@@ -190,6 +190,7 @@ def write(traced: Traced, timeline: Path | None, report: Path | None, progress: 
             count = write_timeline(traced.trace, stages, timeline, start, end)
         progress.note(f"{timeline}: {count:,} events; open it on https://ui.perfetto.dev")
     if report:
+        # Imported only here: it needs matplotlib.
         from systolith.sim.report_page import write_report
 
         with progress.stage("report"):
