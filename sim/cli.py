@@ -359,7 +359,8 @@ def trace(
         help="HTML page: roofline, utilization by part, lost cycles by cause.")] = None,
     wave: Annotated[str | None, typer.Option(
         "--wave", metavar="FILE", callback=_wave,
-        help="Waveform (VCD), with views for GTKWave and Surfer beside it.")] = None,
+        help="Waveform (VCD), with views for GTKWave and Surfer beside it; 10,000 cycles "
+        "without --to.")] = None,
     start: Annotated[int, typer.Option(
         "--from", metavar="CYCLE", min=0, help="First cycle of timeline and waveform.")] = 0,
     end: Annotated[int | None, typer.Option(

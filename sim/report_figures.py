@@ -95,7 +95,8 @@ def _stack(axes: Axes, names: Sequence[str], shares: Sequence[Mapping[str, float
                                   for value in values], label_type="center", fontsize=8,
                            color="white" if dark else "black")
         left += values
-    axes.set(xlim=(0, 1), yticks=range(len(names)), yticklabels=names)
+    axes.set(xlim=(0, 1), ylim=(-0.6, len(names) - 0.4), yticks=range(len(names)),
+             yticklabels=names)
     axes.xaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f} %")
     axes.spines[["top", "right"]].set_visible(False)
     axes.figure.legend(*axes.get_legend_handles_labels(), loc="outside upper center", ncols=5,
@@ -129,7 +130,7 @@ def roofline_figure(config: Config, parts: Sequence[Part]) -> Figure:
              ylabel="MACs a cycle")
     axes.grid(which="major", alpha=0.25)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(loc="lower right", frameon=False, fontsize=9)
+    axes.legend(loc="lower center", frameon=False, fontsize=9)
     return figure
 
 

@@ -24,6 +24,9 @@ from systolith.sw.models import load_model
 from systolith.sw.models.encoders import ENCODERS, load_encoder
 from systolith.sw.runtime.program import Program
 
+#: Cycles of a waveform whose end is not given.
+WAVE_CYCLES = 10_000
+
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
@@ -40,6 +43,11 @@ class Request:
     start: int
     end: int | None
     wave: Path | None
+
+    @property
+    def wave_end(self) -> int:
+        """Where the waveform ends: it is large, so without a wish it is short."""
+        return self.start + WAVE_CYCLES if self.end is None else self.end
 
 
 @dataclass(frozen=True)
@@ -106,11 +114,11 @@ def record(request: Request, *, progress: Progress) -> Traced:
             run = prepare(device)
         with device.record() as recorder, progress.stage("run and record"):
             if request.wave:
-                device.trace(request.wave, request.start, request.end)
+                device.trace(request.wave, request.start, request.wave_end)
             work = run()
             trace = recorder.trace()
             device.harness.trace_close()
-    shown = min(request.end or trace.cycles, trace.cycles) - request.start
+    shown = min(request.wave_end, trace.cycles) - request.start
     views = write_views(request.wave, shown) if request.wave else ()
     return Traced(request, work, trace, views)
 

@@ -15,6 +15,7 @@ from systolith.hw.generate import generate
 from systolith.hw.verilog import to_verilog
 from systolith.sim import cxx
 from systolith.sim.harness import Harness
+from systolith.sim.merged_writes import merge_writes
 from systolith.sim.progress import Progress
 from systolith.sim.rtl import RtlDevice
 from systolith.sim.speed.array import ArrayWithWeights
@@ -111,7 +112,9 @@ def compare(arrays: Sequence[Simulator], cycles: int = CYCLES, turns: int = TURN
 def generated_source(path: Path) -> Path:
     """The Verilog of our array, written into a folder."""
     source = path / "array.v"
-    source.write_text(to_verilog(ArrayWithWeights(config=get_config("sim16")), name="bench").text)
+    design = to_verilog(ArrayWithWeights(config=get_config("sim16")), name="bench")
+    # As for the chip.
+    source.write_text(merge_writes(design.text))
     return source
 
 
