@@ -21,8 +21,8 @@ Stages = Mapping[Engine, Sequence[str]]
 
 #: Groups of tracks in the order in which they are shown; the numbers are process numbers.
 ENGINE_TRACKS, QUEUE_TRACKS, SEMAPHORE_TRACKS, MEMORY_TRACKS = range(1, 5)
-_GROUPS = {ENGINE_TRACKS: "Engines", QUEUE_TRACKS: "Queues (words)",
-           SEMAPHORE_TRACKS: "Semaphores", MEMORY_TRACKS: "External memory (bytes a cycle)"}
+_GROUPS = {ENGINE_TRACKS: "Engines", QUEUE_TRACKS: "Queues",
+           SEMAPHORE_TRACKS: "Semaphores", MEMORY_TRACKS: "External memory"}
 
 _STATES = {State.BUSY: "busy", State.STALL: "stalled", State.FENCE: "fenced"}
 
@@ -175,14 +175,15 @@ def _holders(trace: Trace, mask: str, semaphore: int, when: str):
 
 def _levels(trace: Trace) -> Iterator[Event]:
     for engine in ENGINES:
-        yield from _counter(QUEUE_TRACKS, f"{engine.name} queue", trace.queues[engine])
+        yield from _counter(QUEUE_TRACKS, engine.name, "words", trace.queues[engine])
     for index, changes in enumerate(trace.semaphores):
         if changes["value"].any():
-            yield from _counter(SEMAPHORE_TRACKS, f"semaphore {index}", changes)
+            yield from _counter(SEMAPHORE_TRACKS, f"semaphore {index}", "value", changes)
     for name, changes in (("read", trace.reads), ("written", trace.writes)):
-        yield from _counter(MEMORY_TRACKS, name, changes, trace.config.bus_bytes)
+        yield from _counter(MEMORY_TRACKS, name, "bytes", changes, trace.config.bus_bytes)
 
 
-def _counter(pid: int, name: str, changes: NDArray, unit: int = 1) -> Iterator[Event]:
+def _counter(pid: int, name: str, what: str, changes: NDArray,
+             scale: int = 1) -> Iterator[Event]:
     for cycle, value in changes.tolist():
-        yield {"ph": "C", "pid": pid, "name": name, "ts": cycle, "args": {name: value * unit}}
+        yield {"ph": "C", "pid": pid, "name": name, "ts": cycle, "args": {what: value * scale}}
