@@ -211,6 +211,8 @@ class RtlDevice(Device):
 
     def reset(self) -> None:
         self.write_register(Register.CONTROL, Control.RESET)
+        if self._recorder:
+            self._recorder.reset()
         self._forget()
 
 
