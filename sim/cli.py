@@ -206,6 +206,8 @@ def similarity(
         from systolith.sim.commands import embed as command
         from systolith.sim.progress import Progress
 
+        if not (first.strip() and second.strip()):
+            fail("a text is empty; give two sentences", USAGE)
         request = command.Request(model=model, config=config, device=device.value,
                                   max_cycles=DEFAULT_MAX_CYCLES)
         result = command.embed(request, [first, second], progress=Progress())
