@@ -17,6 +17,7 @@ from systolith.sim.text import number, percent, print_facts, print_table
 from systolith.sim.timeline import write_timeline
 from systolith.sim.trace import Trace
 from systolith.sim.wave import write_views
+from systolith.sw.compiler.parts import names
 from systolith.sw.decoder import Session, StepResult, compile_decoder
 from systolith.sw.decoder.compiled import Shape
 from systolith.sw.encoder import EncoderSession
@@ -64,9 +65,9 @@ class Work:
 
     def stages(self) -> dict[Engine, tuple[str, ...]]:
         """The part of the model of each command; where the compiler names none, the program."""
-        return {engine: tuple(chain.from_iterable(
-            program.stages.get(engine) or [program.model] * len(program.commands.get(engine, ()))
-            for program in self.programs)) for engine in ENGINES}
+        return {engine: tuple(chain.from_iterable(names(program, engine)
+                                                  for program in self.programs))
+                for engine in ENGINES}
 
 
 @dataclass(frozen=True)

@@ -61,8 +61,8 @@ def schedule(commands: Sequence[Command], config: Config) -> dict[Engine, list[C
 def find_needs(commands: Sequence[Command], config: Config) -> list[list[int]]:
     """For every command the earlier ones that it must come after.
 
-    A read needs the word's last write; a write needs the last write and all reads since. Of the
-    reads of one engine the latest is enough, for an engine retires in order.
+    A read needs the word's last write; a write needs the last write and all reads since. Of all
+    words and commands of one engine the latest is enough, for an engine retires in order.
     """
     touched = [accesses(command, config) for command in commands]
     history = _History([access for group in touched for access in group])
@@ -95,7 +95,7 @@ class _History:
             for write in (0, 1):
                 if self._matters(access, engine, other, write):
                     last = self._last[access.memory][other, write, access.words]
-                    found |= set(np.unique(last).tolist())
+                    found.add(int(last.max()))
         return found - {-1}
 
     @staticmethod

@@ -1,21 +1,25 @@
 """Compilation of a decoder: its image once, and a program for every shape of a run."""
-import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from systolith.hw.config import Config, Region
-from systolith.hw.isa import Command, Engine, Load
+from systolith.hw.config import Config
+from systolith.hw.isa import Command, Engine
 from systolith.sw.compiler.allocate import CapacityError, with_advice
 from systolith.sw.compiler.errors import CompileError
+from systolith.sw.compiler.parts import PARTS, count_commands
 from systolith.sw.compiler.schedule import schedule
-from systolith.sw.compiler.stages import Stages
+from systolith.sw.compiler.skipping import ZeroSkipper
+from systolith.sw.compiler.tokens import with_tokens
 from systolith.sw.compiler.verifier import verify
+from systolith.sw.compiler.zero_tiles import useful_elements
 from systolith.sw.decoder.image import DecoderImage
 from systolith.sw.decoder.lowering import DecoderLowering
-from systolith.sw.decoder.plan import Scratch, Tiles, place_residents, place_scratch
+from systolith.sw.decoder.plan import Scratch, Tiles, place_scratch
 from systolith.sw.decoder.quantize import quantize_decoder
+from systolith.sw.decoder.residents import place_residents
 from systolith.sw.decoder.samples import calibration_samples
 from systolith.sw.decoder.scales import calibrate_decoder
+from systolith.sw.decoder.weights import Weights
 from systolith.sw.models.model import Model
 from systolith.sw.reference.decoder import QuantizedDecoder
 from systolith.sw.runtime.program import Program
@@ -68,9 +72,11 @@ class CompiledDecoder:
         self.most_rows = self._most_rows(what)
         image = DecoderImage(model, self.residents, config)
         image.check(what)
-        self.external = image.external
-        streams = schedule(image.setup, config)
+        self.external, self.stored, self.sizes = image.external, image.stored, image.sizes
+        self._skipper = ZeroSkipper(config, image.image.sections)
+        streams = schedule(list(self._skipper.skip(image.setup)), config)
         verify(config, streams)
+        self._useful = _useful_weights(model, config)
         self.setup = Program(config, streams, tuple(image.image.sections), name)
         self._runs: dict[Shape, Run] = {}
 
@@ -88,12 +94,8 @@ class CompiledDecoder:
         return 1
 
     def _scratch(self, length: int, what: str = "") -> Scratch:
-        return place_scratch(self.model, self.config, length, self.context, what)
-
-    @property
-    def embedding_bytes(self) -> int:
-        """Bytes of a token's row in external memory."""
-        return self.tiles.width_beats * self.config.word_bytes(Region.VEC)
+        return place_scratch(self.model, self.config, length, self.context,
+                             self.residents.streamed, what)
 
     def run(self, shape: Shape) -> Run:
         """The program of a shape, verified; compiled at its first use."""
@@ -103,43 +105,51 @@ class CompiledDecoder:
 
     def commands(self, run: Run, ids: Sequence[int]) -> dict[Engine, list[Command]]:
         """The run's commands with the addresses of the tokens' rows."""
-        commands = {engine: list(stream) for engine, stream in run.program.commands.items()}
-        moves = commands[Engine.MOVE]
-        for row, token in enumerate(ids):
-            move = moves[row]
-            assert isinstance(move, Load)
-            moves[row] = dataclasses.replace(
-                move, ext_base=self.external.embedding + token * self.embedding_bytes)
-        return commands
+        return with_tokens(run.program.commands, ids)
 
     def _compile(self, shape: Shape) -> Run:
         scratch = self._scratch(shape.length)
-        stages = Stages()
-        streams = schedule(self._sequence(shape, scratch, stages), self.config)
+        skipper = self._skipper.fork()
+        parts = {name: list(skipper.skip(part))
+                 for name, part in self._parts(shape, scratch).items()}
+        streams = schedule([command for part in parts.values() for command in part], self.config)
         verify(self.config, streams)
-        program = Program(self.config, streams, (), self.name, self.macs(shape), stages.names())
+        program = Program(self.config, streams, (), self.name, self.macs(shape),
+                          {PARTS: count_commands(parts)})
         return Run(program, shape, scratch)
 
-    def _sequence(self, shape: Shape, scratch: Scratch, stages: Stages) -> list[Command]:
-        lowering = DecoderLowering(self.model, self.residents, scratch, shape.position,
+    def _parts(self, shape: Shape, scratch: Scratch) -> dict[str, list[Command]]:
+        weights = Weights(self.residents, self.stored, self.sizes, self.config)
+        lowering = DecoderLowering(self.model, self.residents, scratch, weights, shape.position,
                                    self.config)
-        inputs = lowering.inputs(self.external.embedding, self.external.rope)
-        commands = list(stages.mark("embedding", inputs))
-        layers = zip(self.model.layers, self.residents.layers, strict=True)
-        for index, (layer, places) in enumerate(layers):
-            commands += stages.mark(f"layer {index}", lowering.layer(layer, places, stages))
-        rows, external = (((0, shape.length), self.external.logits) if shape.all_logits
-                          else ((shape.length - 1, shape.length), None))
-        return [*commands, *stages.mark("logits", lowering.logits(rows, external))]
+        parts = {"inputs": list(lowering.inputs(self.external.embedding, self.external.rope))}
+        for index in range(len(self.model.layers)):
+            parts |= {f"layer {index} {name}": list(part) for name, part in lowering.layer(index)}
+        if shape.all_logits:
+            parts["logits"] = list(lowering.logits((0, shape.length), self.external.logits))
+        else:
+            parts["logits"] = list(lowering.logits((shape.length - 1, shape.length), None))
+        return parts
 
     def macs(self, shape: Shape) -> int:
-        """Useful multiply-accumulates of a run: no padding, and only the scores needed."""
-        m, t = self.model, shape.length
-        weights = sum(linear.weight.size for layer in m.layers for linear in (
-            layer.q, layer.k, layer.v, layer.out, layer.gate, layer.up, layer.down))
+        """Useful multiply-accumulates of a run: no padding, no weight tiles of zeros, and only the
+        scores needed."""
+        m, t, (layers, head) = self.model, shape.length, self._useful
         scores = t * shape.position + t * (t + 1) // 2
         attention = 2 * len(m.layers) * m.heads * m.head_dim * scores
-        return t * weights + attention + m.head.weight.size * (t if shape.all_logits else 1)
+        return t * layers + attention + head * (t if shape.all_logits else 1)
+
+
+def _useful_weights(model: QuantizedDecoder, config: Config) -> tuple[int, int]:
+    """Weights of all layers, and of the head, in tiles that are not all zero."""
+    hd, layers = model.head_dim, 0
+    for layer in model.layers:
+        layers += sum(useful_elements(each.weight, config, columns=hd)
+                      for each in (layer.q, layer.k, layer.v))
+        layers += useful_elements(layer.out.weight, config, rows=hd)
+        layers += sum(useful_elements(each.weight, config)
+                      for each in (layer.gate, layer.up, layer.down))
+    return layers, useful_elements(model.head.weight, config)
 
 
 def compile_decoder(model: Model, config: Config, *, context: int | None = None,

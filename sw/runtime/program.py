@@ -48,9 +48,6 @@ class Program:
         What it computes, for reports.
     macs : int
         Useful multiply-accumulates of one run.
-    stages : mapping of Engine to tuple of str
-        The part of the model that each command belongs to, where the compiler has noted it.
-        Program files do not keep it.
     """
 
     config: Config
@@ -58,7 +55,7 @@ class Program:
     sections: tuple[Section, ...] = ()
     model: str = ""
     macs: int = 0
-    stages: Mapping[Engine, tuple[str, ...]] = field(default_factory=dict)
+    notes: Mapping[str, object] = field(default_factory=dict)
 
     def load(self, device: Device) -> None:
         """Write the memory image to a device.
@@ -80,6 +77,10 @@ class Program:
         """Encoded commands of each engine."""
         return {engine: [word for command in self.commands.get(engine, [])
                          for word in command.encode()] for engine in ENGINES}
+
+    def all_commands(self) -> list[Command]:
+        """The commands of all engines, one queue after the other."""
+        return [command for engine in ENGINES for command in self.commands.get(engine, [])]
 
     @property
     def digest(self) -> str:
