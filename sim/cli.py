@@ -376,9 +376,12 @@ def _benchmarks(names: list[str], everything: bool) -> tuple[list, list[str]]:
 @app.command(epilog=_example(
     "systolith trace glassllm --layer 2 -o trace.json --report report.html",
     "systolith trace minilm --prompt 'A cat sat.' -o trace.json --from 20000 --to 40000",
+    "systolith trace product-512x512x512 -o trace.json",
     "systolith trace mathformer --prompt 7*8= --config tiny --wave wave.vcd --to 5000"))
 def trace(
-    model: ModelName = "glassllm",
+    model: Annotated[str, typer.Argument(
+        metavar="MODEL", help="Name of a model or of a benchmark, or path of a checkpoint.")
+    ] = "glassllm",
     layer: Annotated[int | None, typer.Option(
         "--layer", min=0, help="Only the attention of this layer; by default the whole model.")
     ] = None,

@@ -1,6 +1,6 @@
 """``systolith trace MODEL``: what every engine does in every cycle, as timeline and waveform."""
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 
@@ -8,6 +8,7 @@ from systolith.hw.config import Config
 from systolith.hw.configs import get_config
 from systolith.hw.isa import ENGINES, Engine
 from systolith.sim.attention import prepare_layer
+from systolith.sim.benchmarks import BENCHMARKS
 from systolith.sim.commands.complete import model_of
 from systolith.sim.lost import CAUSES, lost_cycles
 from systolith.sim.measure import Measure
@@ -21,7 +22,7 @@ from systolith.sw.compiler.parts import names
 from systolith.sw.decoder import Session, StepResult, compile_decoder
 from systolith.sw.decoder.compiled import Shape
 from systolith.sw.encoder import EncoderSession
-from systolith.sw.models import load_model
+from systolith.sw.models import ModelError, load_model
 from systolith.sw.models.encoders import ENCODERS, load_encoder
 from systolith.sw.runtime.program import Program
 
@@ -53,21 +54,19 @@ class Request:
 
 @dataclass(frozen=True)
 class Work:
-    """What ran: a model's name, the programs in the order of their runs."""
+    """What ran: its name, its useful multiply-accumulates, and the part of the model of each
+    command where the compiler names them."""
 
     name: str
-    programs: Sequence[Program]
+    macs: int
+    parts: Mapping[Engine, Sequence[str]] = field(default_factory=dict)
 
-    @property
-    def macs(self) -> int:
-        """Useful multiply-accumulates."""
-        return sum(program.macs for program in self.programs)
-
-    def stages(self) -> dict[Engine, tuple[str, ...]]:
-        """The part of the model of each command; where the compiler names none, the program."""
-        return {engine: tuple(chain.from_iterable(names(program, engine)
-                                                  for program in self.programs))
-                for engine in ENGINES}
+    @classmethod
+    def of(cls, name: str, programs: Sequence[Program]) -> "Work":
+        """Of programs that ran one after the other."""
+        parts = {engine: tuple(chain.from_iterable(names(program, engine) for program in programs))
+                 for engine in ENGINES}
+        return cls(name, sum(program.macs for program in programs), parts)
 
 
 @dataclass(frozen=True)
@@ -88,6 +87,12 @@ class Traced:
     def lost(self) -> dict[str, float]:
         """Cycles lost by cause, see :mod:`systolith.sim.lost`."""
         return lost_cycles(self.trace, self.work.macs)
+
+    @property
+    def stages(self) -> dict[Engine, Sequence[str]]:
+        """The part of the model of each command; what ran, where none is named."""
+        return {engine: self.work.parts.get(engine) or [self.work.name] * len(commands)
+                for engine, commands in self.trace.program.items()}
 
     def as_json(self) -> dict[str, object]:
         """The values under their stable keys."""
@@ -129,11 +134,24 @@ Prepare = Callable[[RtlDevice], Callable[[], Work]]
 
 
 def _prepare(request: Request, config: Config) -> Prepare:
+    if request.model in BENCHMARKS:
+        return _benchmark(request)
     if request.layer is not None:
         return _layer(request, request.layer, config)
     if request.model in ENCODERS:
         return _encoder(request)
     return _decoder(request, config)
+
+
+def _benchmark(request: Request) -> Prepare:
+    if request.layer is not None or request.prompt is not None or request.tokens != 1:
+        raise ModelError(f"{request.model} is a benchmark, which says itself what runs: leave out "
+                         "--layer, --prompt and --tokens")
+
+    def prepare(device: RtlDevice) -> Callable[[], Work]:
+        measured = BENCHMARKS[request.model].prepare(device)
+        return lambda: Work(request.model, measured().macs)
+    return prepare
 
 
 def _layer(request: Request, index: int, config: Config) -> Prepare:
@@ -144,7 +162,7 @@ def _layer(request: Request, index: int, config: Config) -> Prepare:
     def prepare(device: RtlDevice) -> Callable[[], Work]:
         def run() -> Work:
             layer.compiled.run(device, layer.x, layer.h, request.max_cycles)
-            return Work(model.name, [layer.compiled.program])
+            return Work.of(model.name, [layer.compiled.program])
         return run
     return prepare
 
@@ -160,7 +178,7 @@ def _encoder(request: Request) -> Prepare:
 
         def run() -> Work:
             compiled.embed(device, ids, request.max_cycles)
-            return Work(encoder.name, [compiled.program])
+            return Work.of(encoder.name, [compiled.program])
         return run
     return prepare
 
@@ -177,7 +195,7 @@ def _decoder(request: Request, config: Config) -> Prepare:
             results = [session.prefill(ids)]
             while len(results) < request.tokens:
                 results.append(session.step(results[-1].token))
-            return Work(model.name, list(_programs(session, results)))
+            return Work.of(model.name, list(_programs(session, results)))
         return run
     return prepare
 
@@ -193,7 +211,7 @@ def _programs(session: Session, results: Sequence[StepResult]) -> Iterator[Progr
 
 def write(traced: Traced, timeline: Path | None, report: Path | None, progress: Progress) -> None:
     """Write the files that were asked for, and tell what each is."""
-    start, end, stages = traced.request.start, traced.request.end, traced.work.stages()
+    start, end, stages = traced.request.start, traced.request.end, traced.stages
     if timeline:
         with progress.stage("timeline"):
             count = write_timeline(traced.trace, stages, timeline, start, end)

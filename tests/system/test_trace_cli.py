@@ -32,6 +32,16 @@ def test_one_layer_and_stalls():
     assert "where the array's cycles went" in outcome.stdout
 
 
+def test_benchmark():
+    result = result_of("trace", "ragged-3x3x3", "--config", "tiny")
+    assert (result["model"], result["macs"]) == ("ragged-3x3x3", 27)
+
+
+def test_benchmark_with_a_prompt():
+    check_refused(systolith("trace", "ragged-3x3x3", "--prompt", "x"), 2,
+                  "leave out --layer, --prompt and --tokens")
+
+
 @pytest.mark.parametrize(("arguments", "text"), [
     (("--wave", "wave.fst"), "wave.fst must end in .vcd"),
     (("--from", "5", "--to", "5"), "--to must be after --from 5, not 5"),
