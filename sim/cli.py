@@ -33,6 +33,13 @@ class DeviceName(StrEnum):
     rtl = "rtl"
 
 
+def _wave(value: str | None) -> str | None:
+    if value and not value.endswith(".vcd"):
+        raise typer.BadParameter(f"{value} must end in .vcd, the format that is written; "
+                                 "`vcd2fst` of GTKWave turns it into FST")
+    return writable_path(value)
+
+
 def _example(*lines: str) -> str:
     return "\n\n".join(["Example:", *(f"  {line}" for line in lines)])
 
@@ -203,6 +210,8 @@ def similarity(
         from systolith.sim.commands import embed as command
         from systolith.sim.progress import Progress
 
+        if not (first.strip() and second.strip()):
+            fail("a text is empty; give two sentences", USAGE)
         request = command.Request(model=model, config=config, device=device.value,
                                   max_cycles=DEFAULT_MAX_CYCLES)
         result = command.embed(request, [first, second], progress=Progress())
@@ -362,6 +371,63 @@ def _benchmarks(names: list[str], everything: bool) -> tuple[list, list[str]]:
         fail(error, USAGE)
     slow = [] if names or everything else [each.name for each in chosen if each.slow]
     return [each for each in chosen if each.name not in slow], slow
+
+
+@app.command(epilog=_example(
+    "systolith trace glassllm --layer 2 -o trace.json --report report.html",
+    "systolith trace minilm --prompt 'A cat sat.' -o trace.json --from 20000 --to 40000",
+    "systolith trace product-512x512x512 -o trace.json",
+    "systolith trace mathformer --prompt 7*8= --config tiny --wave wave.vcd --to 5000"))
+def trace(
+    model: Annotated[str, typer.Argument(
+        metavar="MODEL", help="Name of a model or of a benchmark, or path of a checkpoint.")
+    ] = "glassllm",
+    layer: Annotated[int | None, typer.Option(
+        "--layer", min=0, help="Only the attention of this layer; by default the whole model.")
+    ] = None,
+    prompt: Prompt = None,
+    tokens: Annotated[int, typer.Option(
+        "--tokens", metavar="N", min=1, help="Tokens that a language model writes.")] = 1,
+    config: ConfigName = "sim16",
+    output: Annotated[str | None, typer.Option(
+        "--output", "-o", metavar="FILE", callback=writable_path,
+        help="Timeline for https://ui.perfetto.dev; 1 us of it is 1 cycle.")] = None,
+    report: Annotated[str | None, typer.Option(
+        "--report", metavar="FILE", callback=writable_path,
+        help="HTML page: roofline, utilization by part, lost cycles by cause.")] = None,
+    wave: Annotated[str | None, typer.Option(
+        "--wave", metavar="FILE", callback=_wave,
+        help="Waveform (VCD), with views for GTKWave and Surfer beside it; 10,000 cycles "
+        "without --to.")] = None,
+    start: Annotated[int, typer.Option(
+        "--from", metavar="CYCLE", min=0, help="First cycle of timeline and waveform.")] = 0,
+    end: Annotated[int | None, typer.Option(
+        "--to", metavar="CYCLE", min=1, help="Where timeline and waveform end.")] = None,
+    stall: Annotated[int, typer.Option(
+        "--stall", metavar="PERCENT", min=0, max=95,
+        help="Share of cycles in which host and external memory hold back at random.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the stalls.")] = 0,
+    json: Json = None,
+) -> None:
+    """Record what every engine does in every cycle, and say where the cycles went."""
+    if end is not None and end <= start:
+        fail(f"--to must be after --from {start}, not {end}", USAGE)
+    with user_errors():
+        from systolith.sim.commands import trace as command
+        from systolith.sim.commands.evaluate import check_plot
+        from systolith.sim.progress import Progress
+
+        if report:
+            check_plot("--report")
+        progress = Progress()
+        traced = command.record(command.Request(
+            model=model, layer=layer, prompt=prompt, tokens=tokens, config=config, stall=stall,
+            seed=seed, max_cycles=DEFAULT_MAX_CYCLES, start=start, end=end,
+            wave=Path(wave) if wave else None), progress=progress)
+        command.write(traced, Path(output) if output else None, Path(report) if report else None,
+                      progress)
+        if write_json(traced.as_json(), json):
+            command.print_traced(traced)
 
 
 @app.command(epilog=_example("systolith estimate glassllm --length 100",

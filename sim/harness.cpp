@@ -231,13 +231,17 @@ public:
     void tick() {
         memory.drive(*top_, cycles, stalls_);
         host.drive(*top_, stalls_);
-        edge(0);
+        top_->clk = 0;
+        top_->eval();
 #if SYSTOLITH_PROBES
         if (recorder_) recorder_->sample(*top_, cycles, Memory::reads(*top_), Memory::writes(*top_));
 #endif
+        dump();
         memory.sample(*top_, cycles);
         host.sample(*top_);
-        edge(1);
+        top_->clk = 1;
+        top_->eval();
+        dump();
         ++cycles;
     }
 
@@ -252,15 +256,21 @@ public:
         top_->rst = 0;
     }
 
-    bool trace_open(const char* path) {
+    // Write a waveform of the cycles from `first` up to, not including, `last`: those of the
+    // recording where there is one, else clock cycles. Each takes 1 us; its clock rises in the middle.
+    bool trace_open(const char* path, uint64_t first, uint64_t last) {
 #if VM_TRACE
         trace_close();
         trace_ = std::make_unique<VerilatedVcdC>();
+        trace_->set_time_unit("100ns");
+        trace_->set_time_resolution("100ns");
+        traced_from_ = first;
+        traced_to_ = last;
         top_->trace(trace_.get(), 99);
         trace_->open(path);
         return trace_->isOpen();
 #else
-        (void)path;
+        (void)path, (void)first, (void)last;
         return false;
 #endif
     }
@@ -304,11 +314,18 @@ public:
     }
 
 private:
-    void edge(int clk) {
-        top_->clk = clk;
-        top_->eval();
+    void dump() {
 #if VM_TRACE
-        if (trace_) trace_->dump(2 * cycles + clk);
+        uint64_t cycle = cycles;
+#if SYSTOLITH_PROBES
+        if (recorder_) {
+            if (!recorder_->counting()) return;
+            cycle = recorder_->time() - 1;
+        }
+#endif
+        if (trace_ && cycle >= traced_from_ && cycle < traced_to_) {
+            trace_->dump(10 * cycle + 5 * top_->clk);
+        }
 #endif
     }
 
@@ -316,6 +333,7 @@ private:
     std::unique_ptr<Vchip> top_;
 #if VM_TRACE
     std::unique_ptr<VerilatedVcdC> trace_;
+    uint64_t traced_from_ = 0, traced_to_ = 0;
 #endif
 #if SYSTOLITH_PROBES
     std::unique_ptr<recorder::Recorder> recorder_;
@@ -478,8 +496,8 @@ int systolith_run_queues(Harness* harness, RunArguments* arguments) {
     return QueueRun{*harness, *arguments}();
 }
 
-int systolith_trace_open(Harness* harness, const char* path) {
-    return harness->trace_open(path) ? kOk : kNoTrace;
+int systolith_trace_open(Harness* harness, const char* path, uint64_t first, uint64_t last) {
+    return harness->trace_open(path, first, last) ? kOk : kNoTrace;
 }
 
 void systolith_trace_close(Harness* harness) { harness->trace_close(); }

@@ -78,7 +78,7 @@ _SIGNATURES = {
     "host_write": (c_int, [c_void_p, c_uint32, c_uint32, _WORDS, c_uint64, c_uint64]),
     "host_read": (c_int, [c_void_p, c_uint32, c_uint32, _WORDS, c_uint64, c_uint64]),
     "run_queues": (c_int, [c_void_p, POINTER(_RunArguments)]),
-    "trace_open": (c_int, [c_void_p, c_char_p]),
+    "trace_open": (c_int, [c_void_p, c_char_p, c_uint64, c_uint64]),
     "trace_close": (None, [c_void_p]),
     "record": (c_int, [c_void_p, c_uint32, c_uint32]),
     "recorded_cycles": (c_uint64, [c_void_p]),
@@ -262,15 +262,24 @@ class Harness:
         outcome = Outcome(self._call.run_queues(self._handle, byref(run)))
         return RunResult(outcome, run.cycles, run.status, tuple(run.pushed))
 
-    def trace_open(self, path: Path) -> None:
+    def trace_open(self, path: Path, first: int = 0, last: int | None = None) -> None:
         """Write a VCD from here on, until :meth:`trace_close` or the end.
+
+        Parameters
+        ----------
+        path : Path
+            The file.
+        first, last : int
+            Only cycles from ``first`` up to, not including, ``last``: those of the recording where
+            there is one, else clock cycles. A cycle takes 1 us, and its clock rises in the middle.
 
         Raises
         ------
         HarnessError
             When the library was built without ``trace=True`` or the file cannot be written.
         """
-        if self._call.trace_open(self._handle, str(path).encode()):
+        end = (1 << 64) - 1 if last is None else last
+        if self._call.trace_open(self._handle, str(path).encode(), first, end):
             raise HarnessError(f"cannot write a trace to {path}: the simulator was built without "
                                f"traces, or the folder cannot be written")
 

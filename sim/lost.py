@@ -19,8 +19,14 @@ CAUSES = {
     "padding": "beats that are not all useful: ragged tiles, masked elements",
 }
 
+#: The cause of the cycles that are not lost.
+BUSY = "busy"
+
 #: Cycles from the last word of a command, or from its semaphores, to its first beat.
 _START_CYCLES = 2
+
+#: (start, end, cause): cycles with a cause of :data:`CAUSES`, or :data:`BUSY`.
+Charge = tuple[int, int, str]
 
 
 def lost_cycles(trace: Trace, macs: int) -> dict[str, float]:
@@ -53,13 +59,19 @@ def lost_cycles(trace: Trace, macs: int) -> dict[str, float]:
         raise ValueError(f"{macs} useful multiply-accumulates need {useful:g} beats, but the array "
                          f"made {busy}; count the work of the recorded runs")
     lost: dict[str, float] = dict.fromkeys(CAUSES, 0)
+    for start, end, cause in charges(trace):
+        if cause != BUSY:
+            lost[cause] += end - start
+    lost["padding"] = busy - useful
+    return lost
+
+
+def charges(trace: Trace) -> Iterator[Charge]:
+    """Every cycle of a trace with what the array's time in it is charged to, in order."""
     starts = trace.runs["cycle"].tolist()
     signals = [_signals(trace, semaphore) for semaphore in range(trace.config.semaphores)]
     for start, end in zip(starts, [*starts[1:], trace.cycles], strict=True):
-        for cause, cycles in _run(trace, start, end, signals):
-            lost[cause] += cycles
-    lost["padding"] = busy - useful
-    return lost
+        yield from _run(trace, start, end, signals)
 
 
 def _signals(trace: Trace, semaphore: int) -> tuple[NDArray, NDArray]:
@@ -76,23 +88,32 @@ def _signals(trace: Trace, semaphore: int) -> tuple[NDArray, NDArray]:
     return times[order], np.concatenate(engines)[order]
 
 
-def _run(trace: Trace, start: int, end: int, signals) -> Iterator[tuple[str, int]]:
+def _run(trace: Trace, start: int, end: int, signals) -> Iterator[Charge]:
     rows = trace.part(start, end).states_of(Engine.MATRIX)
     beats = rows[rows["state"] == State.BUSY]
     if not len(beats):
-        yield "before_first", end - start
+        yield start, end, "before_first"
         return
     first, last = int(beats["start"][0]), int(beats["end"][-1])
-    yield "before_first", first - start
-    yield "after_last", end - last
+    if first > start:
+        yield start, first, "before_first"
     between = rows[(rows["start"] >= first) & (rows["end"] <= last)]
     for _, state, since, until, missing in between.tolist():
         if state == State.IDLE:
-            unfed = _unfed(trace, since, until - _START_CYCLES)
-            yield "commands", unfed
-            yield "boundary", until - since - unfed
-        elif state != State.BUSY:
-            yield _cause(state, since, missing, signals), until - since
+            yield from _idle(trace, since, until)
+        else:
+            cause = BUSY if state == State.BUSY else _cause(state, since, missing, signals)
+            yield since, until, cause
+    if end > last:
+        yield last, end, "after_last"
+
+
+def _idle(trace: Trace, since: int, until: int) -> Iterator[Charge]:
+    """Without a command: first as long as the queue was empty, then the rest."""
+    fed = since + _unfed(trace, since, until - _START_CYCLES)
+    if fed > since:
+        yield since, fed, "commands"
+    yield fed, until, "boundary"
 
 
 def _cause(state: int, since: int, missing: int, signals) -> str:

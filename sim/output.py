@@ -35,10 +35,10 @@ def user_errors() -> Iterator[None]:
 
     try:
         yield
-    except (ConfigError, ModelError) as error:
+    except (ConfigError, ModelError, ProgramError) as error:
         fail(error, USAGE)
-    except (CommandError, CompileError, DeviceError, HarnessError, ProgramError, StuckError,
-            ToolchainError, VerifyError) as error:
+    except (CommandError, CompileError, DeviceError, HarnessError, StuckError, ToolchainError,
+            VerifyError) as error:
         fail(error)
     except BrokenPipeError:
         # Whoever read the output has seen enough; typer ends quietly.
@@ -72,5 +72,9 @@ def write_json(result: Mapping[str, object] | Sequence[object], target: str | No
     if target == STDOUT:
         typer.echo(text)
         return False
-    Path(target).write_text(text + "\n", encoding="utf-8")
+    try:
+        Path(target).write_text(text + "\n", encoding="utf-8")
+    except OSError as error:
+        # A full disk is reported without the file's name.
+        fail(f"cannot write {target}: {error.strerror or error}")
     return True

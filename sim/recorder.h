@@ -94,6 +94,7 @@ public:
     }
 
     uint64_t time() const { return time_; }
+    bool counting() const { return counting_; }
     const std::vector<Event>& events(size_t channel) const { return channels_[channel]; }
 
 private:
@@ -105,10 +106,20 @@ private:
     void sample(size_t engine, const Engine& now) {
         set(kState + engine, state(now));
         set(kQueue + engine, now.space);
-        // Anything but the next number comes from a reset of the core.
-        if (now.started == uint16_t(started_[engine] + 1)) append(kStart + engine, now.started);
+        if (now.started == uint16_t(started_[engine] + 1)) {
+            append(kStart + engine, now.started);
+        } else if (now.started != started_[engine]) {
+            abandon(engine);
+        }
         started_[engine] = now.started;
         if (now.retire) append(kEnd + engine, 0);
+    }
+
+    // The core was reset: what was under way ends here.
+    void abandon(size_t engine) {
+        while (channels_[kEnd + engine].size() < channels_[kStart + engine].size()) {
+            append(kEnd + engine, 0);
+        }
     }
 
     uint32_t state(const Engine& now) const {

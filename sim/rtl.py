@@ -88,9 +88,10 @@ class RtlDevice(Device):
         """Free the simulated chip."""
         self.harness.close()
 
-    def trace(self, path: Path) -> None:
-        """Write a VCD from here on until :meth:`close`; needs ``trace=True``."""
-        self.harness.trace_open(path)
+    def trace(self, path: Path, first: int = 0, last: int | None = None) -> None:
+        """Write a VCD from here on until :meth:`close`; needs ``trace=True``. For ``first`` and
+        ``last`` see :meth:`Harness.trace_open`."""
+        self.harness.trace_open(path, first, last)
 
     @contextmanager
     def record(self) -> Iterator[Recorder]:
@@ -210,6 +211,8 @@ class RtlDevice(Device):
 
     def reset(self) -> None:
         self.write_register(Register.CONTROL, Control.RESET)
+        if self._recorder:
+            self._recorder.reset()
         self._forget()
 
 

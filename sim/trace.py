@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from systolith.hw.config import Config
-from systolith.hw.isa import ENGINES, Command, Engine, decode_stream
+from systolith.hw.isa import ENGINES, WORDS, Command, Engine, decode_stream
 from systolith.sim.harness import Harness
 from systolith.sw.runtime.device import Counters, EngineCounters
 
@@ -159,6 +159,12 @@ class Recorder:
     def sent(self, engine: Engine, words: Sequence[int]) -> None:
         """Take note of command words that were sent to an engine."""
         self._words[engine].extend(words)
+
+    def reset(self) -> None:
+        """Take note of a reset of the core: commands that have not started never will."""
+        for engine in ENGINES:
+            started = len(self._harness.recorded(Channel.START + engine))
+            del self._words[engine][started * WORDS[engine]:]
 
     def trace(self) -> Trace:
         """What was recorded so far."""

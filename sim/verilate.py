@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from systolith.sim import cxx
+from systolith.sim.merged_writes import merge_writes
 from systolith.sim.progress import Progress
 from systolith.sim.store import cached, digest
 
@@ -70,6 +71,7 @@ def build_simulator(verilog: str, *, bus_bytes: int, probes: bool = False, trace
         When a tool is missing or fails.
     """
     progress = progress or Progress()
+    verilog = merge_writes(verilog)
     flags = _flags(bus_bytes, probes, trace)
     if not re.search(rf"^module {TOP}\b", verilog, re.MULTILINE):
         raise ValueError(f"the Verilog source has no module named {TOP!r}")

@@ -11,7 +11,7 @@ from systolith.sim.programs import attention_program, prefill_programs, step_pro
 from systolith.sim.progress import Progress
 from systolith.sim.text import number, percent, print_facts, print_table
 from systolith.sw.compiler.errors import CompileError
-from systolith.sw.compiler.parts import PRODUCTS
+from systolith.sw.compiler.parts import products_by_layer
 from systolith.sw.decoder import compile_decoder
 from systolith.sw.encoder import compile_encoder
 from systolith.sw.encoder.session import quantized_encoder
@@ -123,7 +123,7 @@ def _part(name: str, tokens: int, programs: Sequence[Program], request: Request,
                      for program in programs]
     parts: dict[str, int] = {}
     for program, each in zip(programs, estimates, strict=True):
-        for part, cycles in each.parts(program.notes.get(PRODUCTS, {})).items():
+        for part, cycles in each.parts(products_by_layer(program)).items():
             parts[part] = parts.get(part, 0) + cycles
     return Part(name, tokens, sum(program.macs for program in programs), estimates, parts)
 

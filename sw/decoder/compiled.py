@@ -6,7 +6,7 @@ from systolith.hw.config import Config
 from systolith.hw.isa import Command, Engine
 from systolith.sw.compiler.allocate import CapacityError, with_advice
 from systolith.sw.compiler.errors import CompileError
-from systolith.sw.compiler.parts import PRODUCTS, count_products
+from systolith.sw.compiler.parts import PARTS, count_commands
 from systolith.sw.compiler.schedule import schedule
 from systolith.sw.compiler.skipping import ZeroSkipper
 from systolith.sw.compiler.tokens import with_tokens
@@ -115,7 +115,7 @@ class CompiledDecoder:
         streams = schedule([command for part in parts.values() for command in part], self.config)
         verify(self.config, streams)
         program = Program(self.config, streams, (), self.name, self.macs(shape),
-                          {PRODUCTS: count_products(parts)})
+                          {PARTS: count_commands(parts)})
         return Run(program, shape, scratch)
 
     def _parts(self, shape: Shape, scratch: Scratch) -> dict[str, list[Command]]:
@@ -124,7 +124,7 @@ class CompiledDecoder:
                                    self.config)
         parts = {"inputs": list(lowering.inputs(self.external.embedding, self.external.rope))}
         for index in range(len(self.model.layers)):
-            parts[f"layer {index}"] = list(lowering.layer(index))
+            parts |= {f"layer {index} {name}": list(part) for name, part in lowering.layer(index)}
         if shape.all_logits:
             parts["logits"] = list(lowering.logits((0, shape.length), self.external.logits))
         else:

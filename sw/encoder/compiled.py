@@ -12,7 +12,7 @@ from systolith.sw.compiler.allocate import CapacityError, with_advice
 from systolith.sw.compiler.errors import CompileError
 from systolith.sw.compiler.image import Place
 from systolith.sw.compiler.layout import activation_words
-from systolith.sw.compiler.parts import PRODUCTS, count_products
+from systolith.sw.compiler.parts import PARTS, count_commands
 from systolith.sw.compiler.schedule import schedule
 from systolith.sw.compiler.skipping import ZeroSkipper
 from systolith.sw.compiler.tokens import check_tokens, with_tokens
@@ -127,7 +127,7 @@ def compile_encoder(model: QuantizedEncoder, config: Config, *, length: int,
     parts = {name: list(skipper.skip(part)) for name, part in parts.items()}
     commands = [command for part in parts.values() for command in part]
     program = Program(config, schedule(commands, config), tuple(weights.image.sections), name,
-                      _macs(model, config, length, valid), {PRODUCTS: count_products(parts)})
+                      _macs(model, config, length, valid), {PARTS: count_commands(parts)})
     verify(config, program.commands)
     sections = (*program.sections, _section("ones", weights.ones, activation_words(data, config)))
     return CompiledEncoder(dataclasses.replace(program, sections=sections), model, length, valid,

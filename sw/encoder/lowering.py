@@ -52,7 +52,7 @@ class EncoderLowering:
         """The whole run, part by part."""
         result = {"embedding": [*self.weights.start(), *self.embedding()]}
         for index in range(len(self.model.layers)):
-            result[f"layer {index}"] = list(self.layer(index))
+            result |= {f"layer {index} {name}": list(part) for name, part in self.layer(index)}
         result["pool"] = [*self.pool(), *self.weights.finish()]
         return result
 
@@ -84,15 +84,18 @@ class EncoderLowering:
             count2=tiles.units, act2_stride=words, acc2_stride=tiles.unit_out, act_base=base,
             wgt_base=self.plan.identity.base + part * words, acc_base=acc)
 
-    def layer(self, index: int) -> Iterator[Command]:
-        """One layer, from the normalized residual to that of the next."""
+    def layer(self, index: int) -> Iterator[tuple[str, Iterator[Command]]]:
+        """One layer, from the normalized residual to that of the next: its parts by name, to be
+        taken one after the other."""
         layer, norm = self.model.layers[index], self.weights.norm
         parts = (self.model, self.plan, self.weights, self.residual, self.config)
         projections = ProjectionLowering(*parts)
-        yield from projections.inputs(index, norm(2 * index))
-        yield from AttentionLowering(self.model, layer, self.plan, self.config).commands()
-        yield from projections.output(index, norm(2 * index + 1))
-        yield from FeedForwardLowering(*parts).commands(index, layer, norm(2 * index + 2))
+        attention = AttentionLowering(self.model, layer, self.plan, self.config)
+        feed_forward = FeedForwardLowering(*parts)
+        yield "projections", projections.inputs(index, norm(2 * index))
+        yield "attention", attention.commands()
+        yield "output", projections.output(index, norm(2 * index + 1))
+        yield "feed-forward", feed_forward.commands(index, layer, norm(2 * index + 2))
 
     def pool(self) -> Iterator[Command]:
         """Mean of the rows that exist, over its length, in the first words of ``u``."""

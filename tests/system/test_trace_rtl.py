@@ -3,13 +3,16 @@ import numpy as np
 import pytest
 
 from systolith.hw.configs import get_config
-from systolith.hw.isa import ENGINES, Engine
+from systolith.hw.isa import ENGINES, Engine, Product
 from systolith.sim.harness import HarnessError
 from systolith.sim.lost import lost_cycles
 from systolith.sim.measure import Measure, total
 from systolith.sim.rtl import RtlDevice
+from systolith.sim.timeline import timeline
 from systolith.sim.trace import State
 from systolith.sw.compiler import compile_product
+from systolith.sw.runtime.device import DeviceError
+from tests.sim.test_timeline import check_events
 from tests.sw.layers import compiled, random_layer
 
 
@@ -90,6 +93,12 @@ def test_semaphores_end_where_signals_and_waits_lead(recorded):
         assert int(changes["value"][-1]) == sum(sums)
 
 
+def test_timeline_is_well_formed(recorded):
+    trace, _, _ = recorded
+    check_events(list(timeline(trace, {})))
+    check_events(list(timeline(trace, {}, trace.cycles // 3, trace.cycles // 2)))
+
+
 def test_lost_and_useful_cycles_are_all(config, recorded):
     trace, _, macs = recorded
     lost = lost_cycles(trace, macs)
@@ -104,6 +113,29 @@ def test_only_one_recording_at_a_time(config):
     with RtlDevice(config) as device, device.record():
         with pytest.raises(HarnessError, match="a recording is going on already"), device.record():
             pass
+
+
+def test_a_recording_goes_on_after_an_error_and_a_reset(config):
+    """Three products, the second at fault: it is never done, and the third never starts."""
+    product = compile_product(config, m=9, k=20, n=12)
+    once = {"count0": 1, "count1": 1, "count2": 1}
+    bad = [Product(**once), Product(count0=0, count1=1, count2=1), Product(**once)]
+    with RtlDevice(config) as device, device.record() as recorder:
+        device.run({Engine.MATRIX: bad})
+        with pytest.raises(DeviceError, match="ZERO_LOOP"):
+            device.wait()
+        device.reset()
+        counters = product.run(device).counters
+        trace = recorder.trace()
+    border = int(trace.runs["cycle"][1])
+    rows = trace.commands_of(Engine.MATRIX)
+    assert len(rows) == len(trace.program[Engine.MATRIX])
+    assert len(rows) == 2 + counters.engines[Engine.MATRIX].commands
+    assert (rows["start"] < border).tolist()[:3] == [True, True, False]
+    assert trace.program[Engine.MATRIX][1] == bad[1]
+    assert (rows["end"] > rows["start"]).all()
+    after = trace.part(border, trace.cycles)
+    assert after.cycles_in(Engine.MATRIX, State.BUSY) == counters.engines[Engine.MATRIX].busy
 
 
 def test_recording_does_not_change_the_run(config):
