@@ -10,7 +10,7 @@ from systolith.sim.devices import open_device
 from systolith.sim.measure import Measure
 from systolith.sim.modelled import modelled_cycles
 from systolith.sim.progress import Progress
-from systolith.sim.shares import lost_shares
+from systolith.sim.shares import DECIMALS, lost_shares
 from systolith.sim.text import number, print_table
 from systolith.sw.compiler import CompileError
 from systolith.sw.runtime.device import Device
@@ -34,9 +34,17 @@ class Outcome:
         measure = self.measure
         return {"name": self.name, "config": measure.config.name, "device": self.device,
                 "bit_exact": self.bit_exact, "cycles": measure.cycles, "macs": measure.macs,
-                "percent_of_peak": _percent(measure.utilization),
-                "percent_of_limit": _percent(measure.share_of_limit), "limit": measure.limit,
+                "percent_of_peak": self.percent_of_peak,
+                "percent_of_limit": self.percent_of_peak if measure.limit == "array"
+                else _percent(measure.share_of_limit), "limit": measure.limit,
                 "lost": self.lost, "model_cycles": self.model_cycles}
+
+    @property
+    def percent_of_peak(self) -> float | None:
+        """Useful work in percent, rounded to what the losses leave of 100."""
+        if self.lost is None:
+            return _percent(self.measure.utilization)
+        return round(100 - sum(self.lost.values()), DECIMALS)
 
     @property
     def main_loss(self) -> str:
@@ -46,7 +54,7 @@ class Outcome:
 
 
 def _percent(share: float | None) -> float | None:
-    return None if share is None else round(100 * share, 3)
+    return None if share is None else round(100 * share, DECIMALS)
 
 
 def bench(benchmarks: Iterable[Benchmark], *, config: str, device: str, progress: Progress,

@@ -92,7 +92,8 @@ def test_all_cycles_have_a_cause(name):
                            "model_cycles"}
     assert result["model_cycles"] == pytest.approx(result["cycles"], rel=0.02)
     assert min(result["lost"].values()) >= 0
-    assert sum(result["lost"].values()) + result["percent_of_peak"] == pytest.approx(100, abs=2e-3)
+    assert sum(result["lost"].values()) + result["percent_of_peak"] == pytest.approx(100, abs=1e-9)
+    assert result["percent_of_peak"] == pytest.approx(100 * outcome.measure.utilization, abs=1e-3)
     assert result["percent_of_peak"] <= result["percent_of_limit"] <= 100
 
 

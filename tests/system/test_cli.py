@@ -244,7 +244,7 @@ def test_verify_names_the_command(tmp_path):
 def test_program_files_that_cannot_be_read(command, program, tmp_path):
     cut = tmp_path / "cut.program"
     cut.write_bytes(program.read_bytes()[:-100])
-    check_refused(systolith(command, cut), 1, "is no readable program file")
+    check_refused(systolith(command, cut), 2, "is no readable program file")
     check_refused(systolith(command, tmp_path / "none"), 2, "there is no program file")
 
 
@@ -476,6 +476,19 @@ def test_similarity_tells_related_from_unrelated():
     near = result_of("similarity", "A cat sat on the mat.", "A kitten was sitting on a rug.")
     far = result_of("similarity", "A cat sat on the mat.", "Interest rates rose again.")
     assert near["similarity"] > 0.5 > 0.2 > far["similarity"]
+
+
+def test_similarity_needs_two_texts():
+    check_refused(systolith("similarity", "A cat.", "  "), 2, "a text is empty; give two sentences")
+
+
+def test_a_full_disk_is_named():
+    full = Path("/dev/full")
+    if not full.exists():
+        pytest.skip("this system has no /dev/full, a device that is always full")
+    outcome = systolith("configs", "--json", full)
+    assert (outcome.exit_code, "cannot write /dev/full: No space left" in outcome.stderr) == (
+        1, True)
 
 
 def test_mistakes_with_sentences(sentences, tmp_path):
