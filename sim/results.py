@@ -16,7 +16,7 @@ from systolith.sim.progress import Progress
 from systolith.sw.compiler.quantize import scale_word_of
 from systolith.sw.decoder import Session, compile_decoder
 from systolith.sw.decoder.evaluate import exact_answers, perplexity
-from systolith.sw.models import MODELS, load_model
+from systolith.sw.models import INCLUDED, load_model
 from systolith.sw.models.datasets import shakespeare
 from systolith.sw.reference.softmax import LOG2_UNITS, softmax
 
@@ -94,7 +94,7 @@ def _layer_table(progress: Progress) -> str:
     for name in CONFIGS:
         with open_device("rtl", get_config(name), progress=progress) as device:
             rows += [_layer_row(model, layer, device)
-                     for model in MODELS for layer in range(load_model(model).layers)]
+                     for model in INCLUDED for layer in range(load_model(model).layers)]
     text = ("Default prompt, which does not take part in the calibration. The error is that of the "
             "layer's output against float64; the share is of the output's RMS.")
     return _section("Attention layers of pretrained models on the RTL", text,
@@ -117,7 +117,7 @@ def _layer_row(name: str, index: int, device) -> tuple[str, ...]:
 def _accuracy_table(progress: Progress) -> str:
     with progress.stage("accuracy"):
         config = get_config("sim16")
-        measures = [exact_answers(load_model(name), config) for name in MODELS
+        measures = [exact_answers(load_model(name), config) for name in INCLUDED
                     if name.startswith("mathformer")]
         measures.append(perplexity(load_model("glassllm"), shakespeare(), config))
     rows = ((each.model, each.measure, f"{each.samples:,}", f"{each.float:.2f}", f"{each.ours:.2f}")

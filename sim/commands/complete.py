@@ -13,7 +13,7 @@ from systolith.sw.models import Model, ModelError, load_model
 from systolith.sw.runtime.sampling import Sampling
 
 #: Tokens after which a model has said what it has to say.
-ENDS = ("</s>", "<eos>")
+ENDS = ("</s>", "<eos>", "<|im_end|>", "<|endoftext|>")
 
 #: Tokens written when the command line does not say how many.
 DEFAULT_TOKENS = 40
@@ -135,6 +135,8 @@ def _write(request: Request, model: Model, session: Session, results: list[StepR
             break
         written.append(token)
         whole = model.detokenize([*ids, *written])[len(before):]
+        # A token may end within a character of several bytes: wait for the rest of it.
+        whole = whole.rstrip("\ufffd")
         show(whole[len(text):])
         text = whole
         if len(written) < request.tokens:
