@@ -3,9 +3,6 @@
 The lowerings write commands in an order in which they could run one by one. That order decides what
 runs side by side: the scheduler keeps each engine's order and lets go of the rest.
 """
-import numpy as np
-from numpy.typing import NDArray
-
 from systolith.hw.config import Config
 from systolith.hw.isa import Command
 from systolith.sw.compiler.allocate import CapacityError, with_advice
@@ -15,7 +12,7 @@ from systolith.sw.compiler.errors import CompileError
 from systolith.sw.compiler.fields import Span, spans
 from systolith.sw.compiler.heads import HeadLowering
 from systolith.sw.compiler.image import Image, Place
-from systolith.sw.compiler.layout import column_constants, pad, vector_words, weight_tiles
+from systolith.sw.compiler.layout import column_constants, pad_rows, vector_words, weight_tiles
 from systolith.sw.compiler.plan import Plan, Shape, plan
 from systolith.sw.compiler.projections import ProjectionLowering
 from systolith.sw.compiler.quantize import quantize_attention
@@ -116,7 +113,8 @@ def _fill(image: Image, lowering: ProjectionLowering) -> dict[str, Place]:
         for head in range(kv * layer.group, (kv + 1) * layer.group):
             image.add(f"wq{head}", places.wq[head], weight_tiles(layer.q[head].weight, config))
     image.add("exp2", places.table, exp2_table().astype("<i2").tobytes())
-    image.add("wo", places.wo, weight_tiles(_padded_heads(lowering), config))
+    image.add("wo", places.wo, weight_tiles(pad_rows(
+        layer.out.weight, layer.head_dim, lowering.plan.tiles.head_in * config.rows), config))
     bound["x"] = image.place(places.x)
     image.load(places.x, bound["x"], 0, places.x.words)
     return bound
@@ -151,14 +149,6 @@ def _rope_place(image: Image, lowering: ProjectionLowering) -> Place | None:
 def _load_rope(image: Image, plan: Plan, rope: Place, rows: Span) -> None:
     beats = plan.tiles.head_beats
     image.load(plan.rope, rope, rows[0] * beats, (rows[1] - rows[0]) * beats)
-
-
-def _padded_heads(lowering: ProjectionLowering) -> NDArray[np.int64]:
-    """The output weights with each head's rows padded to whole contraction tiles."""
-    layer, tiles = lowering.layer, lowering.plan.tiles
-    rows = tiles.head_in * lowering.config.rows
-    heads = layer.out.weight.reshape(layer.heads, layer.head_dim, layer.width)
-    return pad(heads, layer.heads, rows, layer.width).reshape(layer.heads * rows, layer.width)
 
 
 def _constants(lowering: ProjectionLowering) -> bytes:

@@ -3,8 +3,7 @@ from dataclasses import dataclass
 
 from systolith.hw.config import Config, Region
 from systolith.sw.compiler.allocate import Allocator, Buffer, check_capacity
-from systolith.sw.compiler.layout import ceil_div
-from systolith.sw.reference.addressing import TABLE_ELEMENTS
+from systolith.sw.compiler.layout import ceil_div, table_words
 
 #: Blocks between the scores and the mixed values, the best first. Four hide the latency of the
 #: softmax of short blocks, two need less memory. Even, so that both use one half of the
@@ -154,7 +153,7 @@ def plan(shape: Shape, config: Config, what: str, block_rows: int | None = None)
     constants = take.take(Region.CONST, (shape.heads + 2 * shape.kv_heads) * tiles.head_beats
                           + tiles.width_beats)
     rope = take.take(Region.VEC, t * tiles.head_beats if shape.rotary else 0)
-    table = take.take(Region.VEC, ceil_div(TABLE_ELEMENTS, config.lanes))
+    table = take.take(Region.VEC, table_words(config))
     x = take.take(Region.VEC, t * tiles.width_beats)
     y = take.take(Region.VEC, t * tiles.width_beats)
     # A pass reads accumulators up to the end of the sink's last word, so that much is set aside.

@@ -1,13 +1,13 @@
 """Compilation of a decoder: its image once, and a program for every shape of a run."""
-import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from systolith.hw.config import Config, Region
-from systolith.hw.isa import Command, Engine, Load
+from systolith.hw.config import Config
+from systolith.hw.isa import Command, Engine
 from systolith.sw.compiler.allocate import CapacityError, with_advice
 from systolith.sw.compiler.errors import CompileError
 from systolith.sw.compiler.schedule import schedule
+from systolith.sw.compiler.tokens import with_tokens
 from systolith.sw.compiler.verifier import verify
 from systolith.sw.decoder.image import DecoderImage
 from systolith.sw.decoder.lowering import DecoderLowering
@@ -89,11 +89,6 @@ class CompiledDecoder:
     def _scratch(self, length: int, what: str = "") -> Scratch:
         return place_scratch(self.model, self.config, length, self.context, what)
 
-    @property
-    def embedding_bytes(self) -> int:
-        """Bytes of a token's row in external memory."""
-        return self.tiles.width_beats * self.config.word_bytes(Region.VEC)
-
     def run(self, shape: Shape) -> Run:
         """The program of a shape, verified; compiled at its first use."""
         if shape not in self._runs:
@@ -102,14 +97,7 @@ class CompiledDecoder:
 
     def commands(self, run: Run, ids: Sequence[int]) -> dict[Engine, list[Command]]:
         """The run's commands with the addresses of the tokens' rows."""
-        commands = {engine: list(stream) for engine, stream in run.program.commands.items()}
-        moves = commands[Engine.MOVE]
-        for row, token in enumerate(ids):
-            move = moves[row]
-            assert isinstance(move, Load)
-            moves[row] = dataclasses.replace(
-                move, ext_base=self.external.embedding + token * self.embedding_bytes)
-        return commands
+        return with_tokens(run.program.commands, ids)
 
     def _compile(self, shape: Shape) -> Run:
         scratch = self._scratch(shape.length)

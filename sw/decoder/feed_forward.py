@@ -2,9 +2,9 @@
 from collections.abc import Iterator
 
 from systolith.hw.isa import Combine, Command, Function, Output, Pass, Product, Reduce, Scalar, Sink
-from systolith.sw.compiler.fields import Span
+from systolith.sw.compiler.fields import Span, tensor
 from systolith.sw.decoder.plan import SIGMOID_TABLE, LayerPlaces
-from systolith.sw.decoder.rows import RowLowering, tensor
+from systolith.sw.decoder.rows import RowLowering
 from systolith.sw.reference.decoder import MAGNITUDE_BITS, ROW_MAX, QuantizedLayer, tensor_word
 
 

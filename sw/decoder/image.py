@@ -7,15 +7,17 @@ from systolith.hw.config import Config, Region
 from systolith.hw.isa import Command, Table
 from systolith.sw.compiler.allocate import Buffer
 from systolith.sw.compiler.image import Image
-from systolith.sw.compiler.layout import column_constants, pad, vector_words, weight_tiles
-from systolith.sw.decoder.plan import (
-    EXP2_TABLE,
-    SIGMOID_TABLE,
-    LinearPlace,
-    Residents,
-    Tiles,
+from systolith.sw.compiler.layout import (
+    column_constants,
+    pad,
+    pad_columns,
+    pad_rows,
     table_words,
+    vector_words,
+    weight_tiles,
 )
+from systolith.sw.compiler.softmax import EXP2_TABLE
+from systolith.sw.decoder.plan import SIGMOID_TABLE, LinearPlace, Residents, Tiles
 from systolith.sw.reference.decoder import Linear, QuantizedDecoder
 from systolith.sw.reference.numerics import Ints, exp2_table
 
@@ -119,20 +121,13 @@ def padded(linear: Linear, columns: int) -> Linear:
 
 def head_columns(linear: Linear, head_dim: int, size: int) -> Linear:
     """Each head's ``head_dim`` columns padded to ``size`` with zeros, which give zeros."""
-    weight = linear.weight.reshape(len(linear.weight), -1, head_dim)    # (in, heads, hd)
-    heads = weight.shape[1]
-    return Linear(
-        weight=pad(weight, len(weight), heads, size).reshape(len(weight), heads * size),
-        words=pad(linear.words.reshape(heads, head_dim), heads, size).reshape(heads * size))
+    return Linear(weight=pad_columns(linear.weight, head_dim, size),
+                  words=pad_columns(linear.words, head_dim, size))
 
 
 def head_rows(linear: Linear, head_dim: int, size: int) -> Linear:
     """Each head's ``head_dim`` rows padded to ``size`` with zeros."""
-    columns = linear.weight.shape[1]
-    weight = linear.weight.reshape(-1, head_dim, columns)               # (heads, hd, out)
-    heads = len(weight)
-    return Linear(weight=pad(weight, heads, size, columns).reshape(heads * size, columns),
-                  words=linear.words)
+    return Linear(weight=pad_rows(linear.weight, head_dim, size), words=linear.words)
 
 
 def head_rope(model: QuantizedDecoder, size: int) -> Ints:

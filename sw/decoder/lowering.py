@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from systolith.hw.config import Region
 from systolith.hw.isa import Command, Load, Output, Pass, Reduce, Scalar, Sink, Store
 from systolith.sw.compiler.fields import Span, spans
+from systolith.sw.compiler.tokens import token_loads
 from systolith.sw.decoder.attention import AttentionLowering
 from systolith.sw.decoder.feed_forward import FeedForwardLowering
 from systolith.sw.decoder.plan import LayerPlaces
@@ -24,9 +25,7 @@ class DecoderLowering(RowLowering):
         rotations; ``embedding`` and ``rope`` are external addresses."""
         word = self.config.word_bytes(Region.VEC)
         size = self.tiles.width_beats * word
-        for row in range(self.scratch.length):
-            yield Load(region=int(Region.VEC), rows=1, row_bytes=size, ext_base=embedding,
-                       base=self.scratch.x.base * word + row * size)
+        yield from token_loads(embedding, self.scratch.length, size, self.scratch.x.base * word)
         size = self.tiles.query_beats * word
         yield Load(region=int(Region.VEC), rows=self.scratch.length, row_bytes=size,
                    ext_base=rope + self.position * size, ext_stride=size, stride=size,

@@ -5,11 +5,10 @@ from systolith.hw.config import Config, Region
 from systolith.sw.compiler.allocate import Allocator, Buffer, check_capacity
 from systolith.sw.compiler.layout import ceil_div
 from systolith.sw.compiler.plan import default_block_rows
-from systolith.sw.reference.addressing import TABLE_ELEMENTS
 from systolith.sw.reference.decoder import QuantizedDecoder
 
-#: Function tables: which holds what.
-EXP2_TABLE, SIGMOID_TABLE = 0, 1
+#: Function table of the sigmoid.
+SIGMOID_TABLE = 1
 
 #: Blocks whose softmax the vector unit does in one go, where memories allow.
 WAVE = 4
@@ -227,8 +226,3 @@ def _block_rows(tiles: Tiles, config: Config, length: int, what: str) -> int:
     check_capacity(config, Region.ACC, 2 * need, f"one row of {what}")
     limit = max(2 * tiles.projected_stride, 2 * tiles.hidden_stride + tiles.width_stride)
     return min(length, default_block_rows(config), config.acc_half // limit)
-
-
-def table_words(config: Config) -> int:
-    """Words of vector memory of one function table."""
-    return ceil_div(TABLE_ELEMENTS, config.lanes)

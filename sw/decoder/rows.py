@@ -14,17 +14,10 @@ from systolith.hw.isa import (
     Sink,
     Source,
 )
-from systolith.sw.compiler.fields import Fields, Span, accumulators, spans
+from systolith.sw.compiler.fields import Fields, Span, accumulators, spans, tensor
 from systolith.sw.compiler.layout import ceil_div
 from systolith.sw.decoder.plan import LinearPlace, Residents, Scratch, Tiles
 from systolith.sw.reference.decoder import LENGTH_BITS, ROW_MAX, QuantizedDecoder, tensor_word
-from systolith.sw.reference.numerics import split_scale
-
-
-def tensor(word: int) -> Fields:
-    """A scale word as the command's own scale."""
-    multiplier, shift = split_scale(word)
-    return {"scale": Scale.TENSOR, "multiplier": int(multiplier), "shift": int(shift)}
 
 
 class RowLowering:

@@ -9,6 +9,7 @@ from systolith.hw.config import Region
 from systolith.hw.isa import Engine
 from systolith.sw.compiler.errors import CompileError
 from systolith.sw.compiler.layout import from_vector_words
+from systolith.sw.compiler.tokens import check_tokens
 from systolith.sw.decoder.compiled import CompiledDecoder, Run, Shape
 from systolith.sw.reference.weights import Floats
 from systolith.sw.runtime.device import DEFAULT_MAX_CYCLES, Counters, Device, EngineCounters
@@ -128,11 +129,7 @@ class Session:
     def _check(self, ids: Sequence[int]) -> None:
         if not ids:
             raise CompileError("there are no tokens; give at least one")
-        vocabulary = self.compiled.model.vocabulary
-        for place, token in enumerate(ids):
-            if not 0 <= token < vocabulary:
-                raise CompileError(f"token {token} at place {place} is outside the vocabulary of "
-                                   f"{self.compiled.name}, which has tokens 0 to {vocabulary - 1}")
+        check_tokens(ids, self.compiled.model.vocabulary, self.compiled.name)
 
     def _make_room(self, ids: list[int], all_logits: bool) -> list[int]:
         """The tokens to add; with those kept of a full context, which then is empty, before."""

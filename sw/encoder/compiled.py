@@ -7,12 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from systolith.hw.config import Config
-from systolith.hw.isa import Command, Engine, Load
+from systolith.hw.isa import Command, Engine
 from systolith.sw.compiler.allocate import CapacityError, with_advice
 from systolith.sw.compiler.errors import CompileError
 from systolith.sw.compiler.image import Place
 from systolith.sw.compiler.layout import activation_words
 from systolith.sw.compiler.schedule import schedule
+from systolith.sw.compiler.tokens import check_tokens, with_tokens
 from systolith.sw.compiler.verifier import verify
 from systolith.sw.encoder.lowering import EncoderLowering
 from systolith.sw.encoder.plan import plan_encoder
@@ -48,15 +49,14 @@ class CompiledEncoder:
     model : QuantizedEncoder
     length, valid : int
         Positions, and how many of them are tokens.
-    words, ones, output : Place
-        External memory: words of the vocabulary; which positions are tokens; the embedding.
+    ones, output : Place
+        External memory: which positions are tokens; the embedding.
     """
 
     program: Program
     model: QuantizedEncoder
     length: int
     valid: int
-    words: Place
     ones: Place
     output: Place
 
@@ -80,17 +80,8 @@ class CompiledEncoder:
         if len(ids) != self.valid:
             raise CompileError(f"the text has {len(ids)} tokens, but the encoder was compiled for "
                                f"{self.valid}")
-        for place, token in enumerate(ids):
-            if not 0 <= token < self.model.vocabulary:
-                raise CompileError(f"token {token} at place {place} is outside the vocabulary, "
-                                   f"which has tokens 0 to {self.model.vocabulary - 1}")
-        moves = list(self.program.commands[Engine.MOVE])
-        size = self.words.size // self.model.vocabulary
-        for row, token in enumerate(ids):
-            move = moves[row]
-            assert isinstance(move, Load)
-            moves[row] = dataclasses.replace(move, ext_base=self.words.offset + token * size)
-        return {**self.program.commands, Engine.MOVE: moves}
+        check_tokens(ids, self.model.vocabulary, self.program.model)
+        return with_tokens(self.program.commands, ids)
 
     def run(self, device: Device, ids: Sequence[int],
             max_cycles: int = DEFAULT_MAX_CYCLES) -> EmbeddingResult:
@@ -134,7 +125,7 @@ def compile_encoder(model: QuantizedEncoder, config: Config, *, length: int,
     verify(config, program.commands)
     sections = (*program.sections, _section("ones", weights.ones, activation_words(data, config)))
     return CompiledEncoder(dataclasses.replace(program, sections=sections), model, length, valid,
-                           weights.words, weights.ones, weights.output)
+                           weights.ones, weights.output)
 
 
 def _check(model: QuantizedEncoder, config: Config, length: int, valid: int | None) -> int:

@@ -19,12 +19,13 @@ from systolith.hw.isa import (
     Source,
     Table,
 )
-from systolith.sw.compiler.fields import Span, accumulators, spans
+from systolith.sw.compiler.fields import Span, accumulators, spans, tensor
+from systolith.sw.compiler.softmax import EXP2_TABLE
 from systolith.sw.encoder.attention import AttentionLowering
 from systolith.sw.encoder.feed_forward import FeedForwardLowering
-from systolith.sw.encoder.plan import EXP2_TABLE, EncoderPlan
+from systolith.sw.encoder.plan import EncoderPlan
 from systolith.sw.encoder.projections import ProjectionLowering
-from systolith.sw.encoder.residual import Residual, tensor
+from systolith.sw.encoder.residual import Residual
 from systolith.sw.encoder.stream import WeightStream
 from systolith.sw.reference.encoder import UNIT_BITS, QuantizedEncoder
 from systolith.sw.reference.numerics import scale_word
