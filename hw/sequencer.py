@@ -4,14 +4,11 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from systolith.hw.config import IN_FLIGHT
 from systolith.hw.counters import EngineActivity
 from systolith.hw.faults import FaultReport
 from systolith.hw.interfaces import EnginePort
 from systolith.hw.isa import COMMANDS, WORDS, Cause, Command, Engine
-
-#: Commands that may have started and not retired. Enough to cover the latency of an engine,
-#: as fetching a command takes several cycles.
-IN_FLIGHT = 8
 
 
 def decode_field(words, field):

@@ -333,6 +333,46 @@ def bench(
         fail(f"{', '.join(wrong)}: the output differs from the NumPy reference")
 
 
+@app.command(epilog=_example("systolith estimate glassllm --length 100",
+                             "systolith estimate glassllm --layer 0 --length 64 --config tiny",
+                             "systolith estimate minilm --length 128 --ext-bytes-per-cycle 4"))
+def estimate(
+    model: ModelName = "glassllm",
+    config: ConfigName = "sim16",
+    length: Annotated[int | None, typer.Option(
+        "--length", metavar="N", min=1, help="So many tokens, instead of a prompt's.")] = None,
+    prompt: Prompt = None,
+    layer: Annotated[str | None, typer.Option(
+        "--layer", metavar="N|all", callback=_layer,
+        help="Only the attention of a layer; the whole model by default.")] = None,
+    ext_latency: Annotated[int, typer.Option(
+        "--ext-latency", metavar="CYCLES", min=1,
+        help="From a read request of external memory to its data.")] = 8,
+    ext_bytes: Annotated[float | None, typer.Option(
+        "--ext-bytes-per-cycle", metavar="N",
+        help="What external memory moves at most; as much as the bus by default.")] = None,
+    mhz: Annotated[float, typer.Option("--mhz", help="Clock, for tokens a second.")] = 100.0,
+    json: Json = None,
+) -> None:
+    """Predict the cycles of a model without the RTL, and say what bounds them."""
+    if length is not None and prompt is not None:
+        fail("give --length or --prompt, not both", USAGE)
+    if not 0 < mhz < float("inf"):
+        fail(f"--mhz must be a frequency above 0, not {mhz:g}", USAGE)
+    with user_errors():
+        from systolith.sim.commands import estimate as command
+        from systolith.sim.progress import Progress
+        from systolith.sw.estimate import ExternalMemory
+
+        request = command.Request(
+            model=model, layer=layer if layer in (None, "all") else int(layer), length=length,
+            prompt=prompt, config=config, mhz=mhz,
+            external=ExternalMemory(latency=ext_latency, bytes_per_cycle=ext_bytes))
+        result = command.run(request, progress=Progress())
+        if write_json(result.as_json(), json):
+            command.print_estimated(result)
+
+
 @app.command(epilog=_example("systolith configs"))
 def configs(json: Json = None) -> None:
     """List the named configurations and their sizes."""

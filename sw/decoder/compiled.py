@@ -6,6 +6,7 @@ from systolith.hw.config import Config
 from systolith.hw.isa import Command, Engine
 from systolith.sw.compiler.allocate import CapacityError, with_advice
 from systolith.sw.compiler.errors import CompileError
+from systolith.sw.compiler.parts import PRODUCTS, count_products
 from systolith.sw.compiler.schedule import schedule
 from systolith.sw.compiler.tokens import with_tokens
 from systolith.sw.compiler.verifier import verify
@@ -101,22 +102,25 @@ class CompiledDecoder:
 
     def _compile(self, shape: Shape) -> Run:
         scratch = self._scratch(shape.length)
-        streams = schedule(self._sequence(shape, scratch), self.config)
+        parts = self._parts(shape, scratch)
+        streams = schedule([command for part in parts.values() for command in part], self.config)
         verify(self.config, streams)
-        program = Program(self.config, streams, (), self.name, self.macs(shape))
+        program = Program(self.config, streams, (), self.name, self.macs(shape),
+                          {PRODUCTS: count_products(parts)})
         return Run(program, shape, scratch)
 
-    def _sequence(self, shape: Shape, scratch: Scratch) -> list[Command]:
+    def _parts(self, shape: Shape, scratch: Scratch) -> dict[str, list[Command]]:
         lowering = DecoderLowering(self.model, self.residents, scratch, shape.position,
                                    self.config)
-        commands = list(lowering.inputs(self.external.embedding, self.external.rope))
-        for layer, places in zip(self.model.layers, self.residents.layers, strict=True):
-            commands += lowering.layer(layer, places)
+        parts = {"inputs": list(lowering.inputs(self.external.embedding, self.external.rope))}
+        layers = zip(self.model.layers, self.residents.layers, strict=True)
+        for index, (layer, places) in enumerate(layers):
+            parts[f"layer {index}"] = list(lowering.layer(layer, places))
         if shape.all_logits:
-            commands += lowering.logits((0, shape.length), self.external.logits)
+            parts["logits"] = list(lowering.logits((0, shape.length), self.external.logits))
         else:
-            commands += lowering.logits((shape.length - 1, shape.length), None)
-        return commands
+            parts["logits"] = list(lowering.logits((shape.length - 1, shape.length), None))
+        return parts
 
     def macs(self, shape: Shape) -> int:
         """Useful multiply-accumulates of a run: no padding, and only the scores needed."""

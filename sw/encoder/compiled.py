@@ -12,6 +12,7 @@ from systolith.sw.compiler.allocate import CapacityError, with_advice
 from systolith.sw.compiler.errors import CompileError
 from systolith.sw.compiler.image import Place
 from systolith.sw.compiler.layout import activation_words
+from systolith.sw.compiler.parts import PRODUCTS, count_products
 from systolith.sw.compiler.schedule import schedule
 from systolith.sw.compiler.tokens import check_tokens, with_tokens
 from systolith.sw.compiler.verifier import verify
@@ -116,12 +117,13 @@ def compile_encoder(model: QuantizedEncoder, config: Config, *, length: int,
     valid = _check(model, config, length, valid)
     what = f"{name} at length {length}"
     try:
-        weights, commands = _lower(model, config, length, valid, what)
+        weights, parts = _lower(model, config, length, valid, what)
     except CapacityError as error:
         raise with_advice(error, lambda other: _lower(model, other, length, valid, what)) from None
     data = (np.arange(length) < valid).astype(np.int8)[None]
+    commands = [command for part in parts.values() for command in part]
     program = Program(config, schedule(commands, config), tuple(weights.image.sections), name,
-                      _macs(model, length, valid))
+                      _macs(model, length, valid), {PRODUCTS: count_products(parts)})
     verify(config, program.commands)
     sections = (*program.sections, _section("ones", weights.ones, activation_words(data, config)))
     return CompiledEncoder(dataclasses.replace(program, sections=sections), model, length, valid,
@@ -145,12 +147,12 @@ def _check(model: QuantizedEncoder, config: Config, length: int, valid: int | No
 
 
 def _lower(model: QuantizedEncoder, config: Config, length: int, valid: int,
-           what: str) -> tuple[WeightStream, list[Command]]:
+           what: str) -> tuple[WeightStream, dict[str, list[Command]]]:
     plan = plan_encoder(model, config, length, valid, what)
     weights = WeightStream(model, plan, config)
-    commands = list(EncoderLowering(model, plan, weights, config).commands())
+    parts = EncoderLowering(model, plan, weights, config).parts()
     weights.image.check(what)
-    return weights, commands
+    return weights, parts
 
 
 def _macs(model: QuantizedEncoder, length: int, valid: int) -> int:

@@ -48,19 +48,18 @@ class EncoderLowering:
         self.model, self.plan, self.weights, self.config = model, plan, weights, config
         self.residual, self.tiles = Residual(model, plan, config), plan.tiles
 
-    def commands(self) -> Iterator[Command]:
-        """The whole run."""
-        yield from self.weights.start()
-        yield Table(table=EXP2_TABLE, source_base=self.plan.table.base)
-        yield from self.embedding()
+    def parts(self) -> dict[str, list[Command]]:
+        """The whole run, part by part."""
+        result = {"embedding": [*self.weights.start(), *self.embedding()]}
         for index in range(len(self.model.layers)):
-            yield from self.layer(index)
-        yield from self.pool()
-        yield from self.weights.finish()
+            result[f"layer {index}"] = list(self.layer(index))
+        result["pool"] = [*self.pool(), *self.weights.finish()]
+        return result
 
     def embedding(self) -> Iterator[Command]:
         """Positions, as an exact product with the identity, plus words that lie in ``x`` already.
         """
+        yield Table(table=EXP2_TABLE, source_base=self.plan.table.base)
         yield from self.weights.fetch_norm(0)
         for number, block in enumerate(self.residual.blocks):
             acc, base = self.residual.slot(), self._positions_base(number)

@@ -21,8 +21,8 @@ from systolith.sw.runtime.functional import FunctionalDevice
 from systolith.sw.runtime.program import Program, load_program
 
 ROOT = Path(__file__).resolve().parents[2]
-COMMANDS = ("run", "similarity", "eval", "generate", "disasm", "verify", "bench", "configs",
-            "doctor")
+COMMANDS = ("run", "similarity", "eval", "generate", "disasm", "verify", "bench", "estimate",
+            "configs", "doctor")
 FUNCTIONAL = ("--device", "functional", "--config", "tiny", "--prompt", "Alice was")
 RUN_KEYS = {
     "model", "layer", "prompt", "tokens", "config", "device", "stall", "seed", "bit_exact",
