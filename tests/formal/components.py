@@ -14,6 +14,7 @@ from tests.formal.sizes import CONFIG
 ARGUMENTS = {
     "AddressGenerator": {"place_bits": 2},
     "Bus": {"bus_bytes": CONFIG.bus_bytes},
+    "CellRow": {"cols": CONFIG.cols, "hop": CONFIG.hop, "chain_width": CONFIG.chain_width},
     "Counters": {"beat_bytes": CONFIG.bus_bytes},
     "ExternalPort": {"bus_bytes": CONFIG.bus_bytes, "outstanding": 4},
     "Faults": {},
