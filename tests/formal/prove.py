@@ -118,7 +118,7 @@ def _arbitrary_start(source: str) -> str:
                   "", source, flags=re.MULTILINE)
 
 
-def run(proof, name: str, *, depth: int, mode: str = "prove", solver: str = "z3") -> Outcome:
+def run(proof, name: str, *, depth: int, mode: str = "prove", solver: str = "bitwuzla") -> Outcome:
     """Run sby on a proof.
 
     Parameters
@@ -171,11 +171,25 @@ def prove(proof, name: str, **options) -> None:
         ]), pytrace=False)
 
 
-def refute(proof, name: str, *, depth: int, solver: str = "z3") -> None:
+def refute(proof, name: str, *, depth: int, solver: str = "bitwuzla") -> None:
     """Fail the test unless a counterexample is found within ``depth`` cycles of the reset."""
     __tracebackhide__ = True
     outcome = run(proof, name, depth=depth, mode="bmc", solver=solver)
     print(f"{name}: {outcome.status} in {outcome.seconds:.1f} s: {', '.join(outcome.failed)}")
     if outcome.status != "FAIL":
         pytest.fail(f"{name}: the broken design must fail, but sby says {outcome.status}; "
+                    f"log: {outcome.folder / 'log.txt'}", pytrace=False)
+
+
+def not_proven(proof, name: str, **options) -> None:
+    """Fail the test if the proof succeeds.
+
+    For designs that are broken so deep that no search from the reset gets there in seconds: the
+    step of the induction, which succeeds for the design as it is, must find the way to break it.
+    """
+    __tracebackhide__ = True
+    outcome = run(proof, name, **options)
+    print(f"{name}: {outcome.status} in {outcome.seconds:.1f} s: {', '.join(outcome.failed)}")
+    if outcome.status not in ("FAIL", "UNKNOWN") or not outcome.failed:
+        pytest.fail(f"{name}: the broken design must not be proven, but sby says {outcome.status}; "
                     f"log: {outcome.folder / 'log.txt'}", pytrace=False)
