@@ -134,7 +134,7 @@ class Sequencer(wiring.Component):
         m.submodules.signals = signals = Memory(shape=16, depth=IN_FLIGHT, init=[])
         write, read = signals.write_port(), signals.read_port(domain="comb")
         in_flight = Signal(range(IN_FLIGHT + 1))
-        first, last = Signal(range(IN_FLIGHT)), Signal(range(IN_FLIGHT))
+        first, last = (Signal(range(IN_FLIGHT), name=name) for name in ("first", "last"))
         m.d.comb += [
             write.addr.eq(last), write.data.eq(decode_field(words, self._common("signal"))),
             write.en.eq(self.grant), read.addr.eq(first),
