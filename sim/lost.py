@@ -134,7 +134,7 @@ def _unfed(trace: Trace, start: int, end: int) -> int:
     if end <= start:
         return 0
     changes = trace.queues[Engine.MATRIX]
-    place = max(int(np.searchsorted(changes["cycle"], start, "right")) - 1, 0)
-    borders = np.clip(np.append(changes["cycle"][place:], end), start, end)
-    empty = changes["value"][place:] == 0
-    return int(np.diff(borders)[empty].sum())
+    first = max(int(np.searchsorted(changes["cycle"], start, "right")) - 1, 0)
+    inside = changes[first:np.searchsorted(changes["cycle"], end)]
+    borders = np.append(np.maximum(inside["cycle"], start), np.uint64(end))
+    return int(np.diff(borders)[inside["value"] == 0].sum())

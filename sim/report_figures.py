@@ -130,7 +130,7 @@ def roofline_figure(config: Config, parts: Sequence[Part]) -> Figure:
              ylabel="MACs a cycle")
     axes.grid(which="major", alpha=0.25)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(loc="lower center", frameon=False, fontsize=9)
+    axes.legend(loc="upper left", frameon=False, fontsize=9)
     return figure
 
 
