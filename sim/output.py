@@ -1,6 +1,6 @@
 """What all commands share: errors that are fit to print, and JSON."""
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
@@ -58,7 +58,7 @@ def writable_path(value: str | None) -> str | None:
     return value
 
 
-def write_json(result: Mapping[str, object], target: str | None) -> bool:
+def write_json(result: Mapping[str, object] | Sequence[object], target: str | None) -> bool:
     """Write a result to a file, or to standard output for ``-``, where given.
 
     Returns

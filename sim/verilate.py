@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from systolith.sim import cxx
+from systolith.sim.merged_writes import merge_writes
 from systolith.sim.progress import Progress
 from systolith.sim.store import cached, digest
 
@@ -11,6 +12,9 @@ from systolith.sim.store import cached, digest
 TOP = "chip"
 LIBRARY = "simulator.so"
 HARNESS = Path(__file__).with_name("harness.cpp")
+RECORDER = HARNESS.with_name("recorder.h")
+#: Which signals the recorder reads.
+PROBES = HARNESS.with_name("probes.vlt")
 
 #: The pass `merge_cond` is quadratic in registers that share an enable: minutes for a large array,
 #: no gain in speed. The splits let the C++ compiler work side by side.
@@ -21,20 +25,22 @@ FAST_FLAGS = ("-O2", *cxx.native_flags())
 SLOW_FLAGS = ("-O0",)
 
 
-def _flags(bus_bytes: int, trace: bool) -> tuple[str, ...]:
+def _flags(bus_bytes: int, probes: bool, trace: bool) -> tuple[str, ...]:
     if bus_bytes not in (4, 8, 16):
         raise ValueError(f"bus_bytes must be 4, 8 or 16, not {bus_bytes!r}")
-    return (f"-DSYSTOLITH_BUS_BYTES={bus_bytes}", f"-DVM_TRACE={int(trace)}",
-            f"-DVM_TRACE_VCD={int(trace)}")
+    return (f"-DSYSTOLITH_BUS_BYTES={bus_bytes}", f"-DSYSTOLITH_PROBES={int(probes)}",
+            f"-DVM_TRACE={int(trace)}", f"-DVM_TRACE_VCD={int(trace)}")
 
 
-def simulator_key(verilog: str, *, bus_bytes: int, trace: bool = False) -> str:
+def simulator_key(verilog: str, *, bus_bytes: int, probes: bool = False,
+                  trace: bool = False) -> str:
     """SHA-256 of everything that the library of :func:`build_simulator` depends on."""
-    flags = (*VERILATOR_FLAGS, *FAST_FLAGS, *SLOW_FLAGS, *_flags(bus_bytes, trace))
-    return digest("simulator", verilog, HARNESS.read_bytes(), cxx.tool_versions(), *flags)
+    flags = (*VERILATOR_FLAGS, *FAST_FLAGS, *SLOW_FLAGS, *_flags(bus_bytes, probes, trace))
+    files = (path.read_bytes() for path in (HARNESS, RECORDER, PROBES))
+    return digest("simulator", verilog, *files, cxx.tool_versions(), *flags)
 
 
-def build_simulator(verilog: str, *, bus_bytes: int, trace: bool = False,
+def build_simulator(verilog: str, *, bus_bytes: int, probes: bool = False, trace: bool = False,
                     progress: Progress | None = None) -> Path:
     """The shared library for :class:`systolith.sim.harness.Harness`, from the cache or built.
 
@@ -44,6 +50,9 @@ def build_simulator(verilog: str, *, bus_bytes: int, trace: bool = False,
         Source text with a top module named ``chip``.
     bus_bytes : int
         Bytes of a beat of external memory: 4, 8 or 16.
+    probes : bool
+        Keep the signals of ``probes.vlt`` readable, so that runs can be recorded. It costs nothing
+        while none is; the source must be the chip.
     trace : bool
         Build with VCD traces, which makes the simulation slower even where none is written.
     progress : Progress, optional
@@ -62,18 +71,19 @@ def build_simulator(verilog: str, *, bus_bytes: int, trace: bool = False,
         When a tool is missing or fails.
     """
     progress = progress or Progress()
-    flags = _flags(bus_bytes, trace)
+    verilog = merge_writes(verilog)
+    flags = _flags(bus_bytes, probes, trace)
     if not re.search(rf"^module {TOP}\b", verilog, re.MULTILINE):
         raise ValueError(f"the Verilog source has no module named {TOP!r}")
 
     def build(folder: Path) -> None:
-        _build(folder, verilog, flags, trace, progress)
+        _build(folder, verilog, flags, probes, trace, progress)
 
-    key = simulator_key(verilog, bus_bytes=bus_bytes, trace=trace)
+    key = simulator_key(verilog, bus_bytes=bus_bytes, probes=probes, trace=trace)
     return cached("simulators", key, build) / LIBRARY
 
 
-def _build(folder: Path, verilog: str, flags: Sequence[str], trace: bool,
+def _build(folder: Path, verilog: str, flags: Sequence[str], probes: bool, trace: bool,
            progress: Progress) -> None:
     source = folder / f"{TOP}.v"
     source.write_text(verilog)
@@ -84,7 +94,8 @@ def _build(folder: Path, verilog: str, flags: Sequence[str], trace: bool,
         runtime = cxx.runtime_objects(names)
     with progress.stage("Verilator"):
         cxx.verilate(source, top=TOP, prefix=f"V{TOP}", folder=generated,
-                     flags=[*VERILATOR_FLAGS, *(["--trace-vcd"] * trace)])
+                     flags=[*VERILATOR_FLAGS, *([str(PROBES)] * probes),
+                            *(["--trace-vcd"] * trace)])
     with progress.stage("C++ compiler"):
         objects = _compile(generated, flags)
         cxx.link([*objects, *runtime], output=folder / LIBRARY, flags=["-shared"])

@@ -87,10 +87,10 @@ def print_rows(rows: Sequence[Measure]) -> None:
         for row in rows])
 
 
-def check_plot() -> None:
+def check_plot(option: str = "--plot") -> None:
     """Raise ModelError when there is nothing to plot with: before the work, not after it."""
     if find_spec("matplotlib") is None:
-        raise ModelError("--plot needs matplotlib; run: pip install matplotlib")
+        raise ModelError(f"{option} needs matplotlib; run: pip install matplotlib")
 
 
 def plot(rows: Sequence[Measure], path: Path) -> None:

@@ -6,9 +6,12 @@ from systolith.hw.config import Config
 from systolith.hw.isa import Command, Engine
 from systolith.sw.compiler.allocate import CapacityError, with_advice
 from systolith.sw.compiler.errors import CompileError
+from systolith.sw.compiler.parts import PARTS, count_commands
 from systolith.sw.compiler.schedule import schedule
+from systolith.sw.compiler.skipping import ZeroSkipper
 from systolith.sw.compiler.tokens import with_tokens
 from systolith.sw.compiler.verifier import verify
+from systolith.sw.compiler.zero_tiles import useful_elements
 from systolith.sw.decoder.image import DecoderImage
 from systolith.sw.decoder.lowering import DecoderLowering
 from systolith.sw.decoder.plan import Scratch, Tiles, place_scratch
@@ -17,7 +20,7 @@ from systolith.sw.decoder.residents import longest_context, place_residents
 from systolith.sw.decoder.samples import calibration_samples
 from systolith.sw.decoder.scales import calibrate_decoder
 from systolith.sw.decoder.weights import Weights
-from systolith.sw.decoder.work import Work, work_of
+from systolith.sw.decoder.work import Work, work_by_layer
 from systolith.sw.models.model import Model
 from systolith.sw.reference.decoder import QuantizedDecoder
 from systolith.sw.runtime.program import Program
@@ -73,8 +76,10 @@ class CompiledDecoder:
         image = DecoderImage(model, self.residents, config)
         image.check(what)
         self.external, self.stored, self.sizes = image.external, image.stored, image.sizes
-        streams = schedule(image.setup, config)
+        self._skipper = ZeroSkipper(config, image.image.sections)
+        streams = schedule(list(self._skipper.skip(image.setup)), config)
         verify(config, streams)
+        self._useful = _useful_weights(model, config)
         self.setup = Program(config, streams, tuple(image.image.sections), name)
         self._runs: dict[Shape, Run] = {}
 
@@ -107,33 +112,46 @@ class CompiledDecoder:
 
     def _compile(self, shape: Shape) -> Run:
         scratch = self._scratch(shape.length)
-        parts = self._parts(shape, scratch)
+        skipper = self._skipper.fork()
+        parts = {name: list(skipper.skip(part))
+                 for name, part in self._parts(shape, scratch).items()}
         streams = schedule([command for part in parts.values() for command in part], self.config)
         verify(self.config, streams)
-        program = Program(self.config, streams, (), self.name, self.macs(shape))
-        return Run(program, shape, scratch, tuple(
-            work_of(name, commands, self.config) for name, commands in parts.items()))
+        program = Program(self.config, streams, (), self.name, self.macs(shape),
+                          {PARTS: count_commands(parts)})
+        return Run(program, shape, scratch, work_by_layer(parts, self.config))
 
     def _parts(self, shape: Shape, scratch: Scratch) -> dict[str, list[Command]]:
-        """Commands of the embedding, each layer and the logits, in order."""
+        """Commands of the embedding, the parts of each layer and the logits, in order."""
         weights = Weights(self.residents, self.stored, self.sizes, self.config)
         lowering = DecoderLowering(self.model, self.residents, scratch, weights, shape.position,
                                    self.config)
         parts = {"embedding": list(lowering.inputs(self.external.embedding, self.external.rope))}
         for index in range(len(self.model.layers)):
-            parts[f"layer {index}"] = list(lowering.layer(index))
+            parts |= {f"layer {index} {name}": list(part) for name, part in lowering.layer(index)}
         rows = (0 if shape.all_logits else shape.length - 1, shape.length)
         external = self.external.logits if shape.all_logits else None
         return {**parts, "logits": list(lowering.logits(rows, external))}
 
     def macs(self, shape: Shape) -> int:
-        """Useful multiply-accumulates of a run: no padding, and only the scores needed."""
-        m, t = self.model, shape.length
-        weights = sum(linear.weight.size for layer in m.layers for linear in (
-            layer.q, layer.k, layer.v, layer.out, layer.gate, layer.up, layer.down))
+        """Useful multiply-accumulates of a run: no padding, no weight tiles of zeros, and only the
+        scores needed."""
+        m, t, (layers, head) = self.model, shape.length, self._useful
         scores = t * shape.position + t * (t + 1) // 2
         attention = 2 * len(m.layers) * m.heads * m.head_dim * scores
-        return t * weights + attention + m.head.weight.size * (t if shape.all_logits else 1)
+        return t * layers + attention + head * (t if shape.all_logits else 1)
+
+
+def _useful_weights(model: QuantizedDecoder, config: Config) -> tuple[int, int]:
+    """Weights of all layers, and of the head, in tiles that are not all zero."""
+    hd, layers = model.head_dim, 0
+    for layer in model.layers:
+        layers += sum(useful_elements(each.weight, config, columns=hd)
+                      for each in (layer.q, layer.k, layer.v))
+        layers += useful_elements(layer.out.weight, config, rows=hd)
+        layers += sum(useful_elements(each.weight, config)
+                      for each in (layer.gate, layer.up, layer.down))
+    return layers, useful_elements(model.head.weight, config)
 
 
 def compile_decoder(model: Model, config: Config, *, context: int | None = None,

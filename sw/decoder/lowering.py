@@ -37,14 +37,14 @@ class DecoderLowering(RowLowering):
                        reduce=Reduce.ABSMAX, scalar=Scalar.RECIPROCAL,
                        row_write=self.scratch.inverse.base + start)
 
-    def layer(self, index: int) -> Iterator[Command]:
-        """One decoder layer."""
+    def layer(self, index: int) -> Iterator[tuple[str, Iterator[Command]]]:
+        """One decoder layer: its parts by name, to be taken one after the other."""
         run = (self.model, self.residents, self.scratch, self.weights, self.position, self.config)
         layer, projections = self.model.layers[index], ProjectionLowering(*run)
-        yield from projections.inputs(index)
-        yield from AttentionLowering(*run).commands(index, layer)
-        yield from projections.output(index, layer)
-        yield from FeedForwardLowering(*run).commands(index, layer)
+        yield "projections", projections.inputs(index)
+        yield "attention", AttentionLowering(*run).commands(index, layer)
+        yield "output", projections.output(index, layer)
+        yield "feed-forward", FeedForwardLowering(*run).commands(index, layer)
 
     def logits(self, rows: Span, external: int | None) -> Iterator[Command]:
         """Final norm, logits and their largest, for the residual's ``rows``.

@@ -6,14 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from systolith.hw.config import Region
-from systolith.hw.isa import Engine
 from systolith.sw.compiler.errors import CompileError
 from systolith.sw.compiler.layout import from_vector_words
 from systolith.sw.compiler.tokens import check_tokens
 from systolith.sw.decoder.compiled import CompiledDecoder, Run, Shape
 from systolith.sw.decoder.work import Work, total_work
 from systolith.sw.reference.weights import Floats
-from systolith.sw.runtime.device import DEFAULT_MAX_CYCLES, Counters, Device, EngineCounters
+from systolith.sw.runtime.device import DEFAULT_MAX_CYCLES, Counters, Device, sum_counters
 
 #: Part of a full context that a sliding window keeps.
 KEEP = 0.5
@@ -123,7 +122,7 @@ class Session:
             logits=np.concatenate([part.logits for part in parts]) if all_logits
             else parts[-1].logits,
             logit_scale=self.compiled.model.logit_scale,
-            counters=_total([part.counters for part in parts]),
+            counters=sum_counters([part.counters for part in parts]),
             macs=sum(part.macs for part in parts), runs=len(parts),
             work=total_work([part.work for part in parts]))
 
@@ -176,13 +175,3 @@ class Session:
             base = run.scratch.logits.base * compiled.config.word_bytes(Region.VEC)
             data = self.device.read(Region.VEC, base, size)
         return from_vector_words(data, compiled.config, rows, vocabulary)
-
-
-def _total(counters: Sequence[Counters]) -> Counters:
-    """The sum over several runs."""
-    engines = {engine: EngineCounters(**{
-        name: sum(getattr(each.engines[engine], name) for each in counters)
-        for name in EngineCounters.__dataclass_fields__}) for engine in Engine
-        if engine in counters[0].engines}
-    return Counters(sum(each.cycles for each in counters),
-                    sum(each.move_bytes for each in counters), engines)

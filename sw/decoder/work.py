@@ -1,5 +1,5 @@
 """What a run asks of each engine at least: what bounds each part of it."""
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from systolith.hw.config import Config
@@ -47,6 +47,22 @@ def work_of(name: str, commands: Iterable[Command], config: Config) -> Work:
         elif isinstance(command, Move):
             moved += command.rows * command.row_bytes
     return Work(name, array, vector, moved // config.bus_bytes)
+
+
+def work_by_layer(parts: Mapping[str, Sequence[Command]], config: Config) -> tuple[Work, ...]:
+    """Beats of each layer, all its parts together, and of what is before and after the layers.
+
+    Parameters
+    ----------
+    parts : mapping of name to commands
+        In order; those of a layer are named ``layer 3 attention`` and so on.
+    """
+    layers: dict[str, list[Command]] = {}
+    for name, commands in parts.items():
+        words = name.split()
+        layer = " ".join(words[:2]) if words[0] == "layer" else name
+        layers.setdefault(layer, []).extend(commands)
+    return tuple(work_of(name, commands, config) for name, commands in layers.items())
 
 
 def total_work(runs: Sequence[Sequence[Work]]) -> tuple[Work, ...]:

@@ -12,9 +12,12 @@ from systolith.sw.compiler.allocate import CapacityError, with_advice
 from systolith.sw.compiler.errors import CompileError
 from systolith.sw.compiler.image import Place
 from systolith.sw.compiler.layout import activation_words
+from systolith.sw.compiler.parts import PARTS, count_commands
 from systolith.sw.compiler.schedule import schedule
+from systolith.sw.compiler.skipping import ZeroSkipper
 from systolith.sw.compiler.tokens import check_tokens, with_tokens
 from systolith.sw.compiler.verifier import verify
+from systolith.sw.compiler.zero_tiles import useful_elements
 from systolith.sw.encoder.lowering import EncoderLowering
 from systolith.sw.encoder.plan import plan_encoder
 from systolith.sw.encoder.stream import WeightStream
@@ -62,7 +65,7 @@ class CompiledEncoder:
 
     @property
     def macs(self) -> int:
-        """Useful multiply-accumulates of a run: no padding."""
+        """Useful multiply-accumulates of a run: no padding, no weight tiles of zeros."""
         return self.program.macs
 
     def load(self, device: Device) -> None:
@@ -116,12 +119,15 @@ def compile_encoder(model: QuantizedEncoder, config: Config, *, length: int,
     valid = _check(model, config, length, valid)
     what = f"{name} at length {length}"
     try:
-        weights, commands = _lower(model, config, length, valid, what)
+        weights, parts = _lower(model, config, length, valid, what)
     except CapacityError as error:
         raise with_advice(error, lambda other: _lower(model, other, length, valid, what)) from None
     data = (np.arange(length) < valid).astype(np.int8)[None]
+    skipper = ZeroSkipper(config, weights.image.sections)
+    parts = {name: list(skipper.skip(part)) for name, part in parts.items()}
+    commands = [command for part in parts.values() for command in part]
     program = Program(config, schedule(commands, config), tuple(weights.image.sections), name,
-                      _macs(model, length, valid))
+                      _macs(model, config, length, valid), {PARTS: count_commands(parts)})
     verify(config, program.commands)
     sections = (*program.sections, _section("ones", weights.ones, activation_words(data, config)))
     return CompiledEncoder(dataclasses.replace(program, sections=sections), model, length, valid,
@@ -145,18 +151,22 @@ def _check(model: QuantizedEncoder, config: Config, length: int, valid: int | No
 
 
 def _lower(model: QuantizedEncoder, config: Config, length: int, valid: int,
-           what: str) -> tuple[WeightStream, list[Command]]:
+           what: str) -> tuple[WeightStream, dict[str, list[Command]]]:
     plan = plan_encoder(model, config, length, valid, what)
     weights = WeightStream(model, plan, config)
-    commands = list(EncoderLowering(model, plan, weights, config).commands())
+    parts = EncoderLowering(model, plan, weights, config).parts()
     weights.image.check(what)
-    return weights, commands
+    return weights, parts
 
 
-def _macs(model: QuantizedEncoder, length: int, valid: int) -> int:
-    linear = sum(weight.size for layer in model.layers for weight in (
-        layer.q.weight, layer.k.weight, layer.v.weight, layer.out.weight,
-        *(part.weight for group in layer.groups for part in (group.up, group.down))))
+def _macs(model: QuantizedEncoder, config: Config, length: int, valid: int) -> int:
+    head, linear = model.head_dim, 0
+    for layer in model.layers:
+        linear += sum(useful_elements(each.weight, config, columns=head)
+                      for each in (layer.q, layer.k, layer.v))
+        linear += useful_elements(layer.out.weight, config, rows=head)
+        linear += sum(useful_elements(part.weight, config)
+                      for group in layer.groups for part in (group.up, group.down))
     scores = len(model.layers) * model.heads * length * valid * model.head_dim
     return length * linear + 2 * scores + valid * model.width
 

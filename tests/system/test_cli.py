@@ -15,14 +15,15 @@ from systolith.sim import doctor
 from systolith.sim.cli import app
 from systolith.sim.commands import disasm, evaluate
 from systolith.sim.measure import Measure, total
+from systolith.sim.results import BEGIN, END
 from systolith.sw.models.accuracy import Measure as Accuracy
 from systolith.sw.runtime.device import Counters, EngineCounters
 from systolith.sw.runtime.functional import FunctionalDevice
 from systolith.sw.runtime.program import Program, load_program
 
 ROOT = Path(__file__).resolve().parents[2]
-COMMANDS = ("run", "similarity", "eval", "generate", "disasm", "verify", "bench", "configs",
-            "doctor")
+COMMANDS = ("run", "similarity", "eval", "generate", "disasm", "verify", "bench", "trace",
+            "estimate", "configs", "doctor")
 FUNCTIONAL = ("--device", "functional", "--config", "tiny", "--prompt", "Alice was")
 RUN_KEYS = {
     "model", "layer", "prompt", "tokens", "config", "device", "stall", "seed", "bit_exact",
@@ -260,19 +261,41 @@ def test_disasm_refuses(arguments, text):
 # The other commands ------------------------------------------------------------------------------
 
 def test_bench_measures():
-    names = ["product-128x384x384", "attention-16"]
-    result = result_of("bench", *names, "--device", "functional")["benchmarks"]
+    names = ["minilm-128-qkvo", "attention-32-h32"]
+    result = result_of("bench", *names, "--device", "functional")
     assert [each["name"] for each in result] == names
     for each in result:
-        assert set(each) == {"name", "config", "device", "bit_exact", "cycles", "macs",
-                             "percent_of_peak"}
         assert (each["config"], each["bit_exact"], each["cycles"]) == ("sim16", True, None)
     assert result[0]["macs"] == 128 * 384 * 384
-    assert "useful MACs" in systolith("bench", *names, "--device", "functional").stdout
+    assert "% of limit" in systolith("bench", *names, "--device", "functional").stdout
+
+
+def test_bench_lists_names_and_which_are_slow():
+    lines = systolith("bench", "--list").stdout.splitlines()
+    assert "ragged-3x3x3" in lines
+    assert "model-minilm-128 (slow)" in lines
+    assert systolith("bench", "model-minilm-128", "--list").stdout == "model-minilm-128\n"
+    assert "model-minilm-128" in systolith("bench", "--all", "--list").stdout.splitlines()
+
+
+def test_bench_writes_the_page(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    check_refused(systolith("bench", "ragged-3x3x3", "--write"), 2, "docs/results.md, which is not")
+    check_refused(systolith("bench", "ragged-3x3x3", "--write", "--device", "functional"), 2,
+                  "--write needs --device rtl")
+    (tmp_path / "docs").mkdir()
+    page = tmp_path / "docs" / "results.md"
+    page.write_text(f"top\n{BEGIN}\n## Kept\n\nk\n\n{END}end\n")
+    assert systolith("bench", "ragged-3x3x3", "--write").exit_code == 0
+    text = page.read_text()
+    assert text.startswith("top\n")
+    assert "## Kept\n\nk\n" in text
+    assert "| ragged-3x3x3 | yes |" in text.partition("## Matrix products")[2]
 
 
 def test_bench_refuses_an_unknown_name():
-    check_refused(systolith("bench", "fast"), 2, "unknown benchmark 'fast'; choose among product-")
+    check_refused(systolith("bench", "fast"), 2,
+                  "unknown benchmark 'fast'; choose a group (product, ragged, minilm,")
 
 
 def test_configs_are_listed():
