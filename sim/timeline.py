@@ -102,7 +102,7 @@ def _stage_slices(trace: Trace, engine: Engine, names: Sequence[str],
     for place in range(1, len(rows) + 1):
         name = _stage(names, rows[first])
         if place == len(rows) or _stage(names, rows[place]) != name:
-            if name:
+            if name and issued[place - 1, 1] > issued[first, 0]:
                 yield _slice(_track(engine), name, int(issued[first, 0]),
                              int(issued[place - 1, 1]), {"commands": place - first})
             first = place
@@ -115,6 +115,8 @@ def _stage(names: Sequence[str], index: int) -> str:
 def _command_slices(trace: Trace, engine: Engine, names: Sequence[str],
                     issued: NDArray) -> Iterator[Event]:
     for row, (start, end) in zip(trace.commands_of(engine).tolist(), issued.tolist(), strict=True):
+        if start == end:
+            continue  # issued before the window, retires in it
         index, retires = row[1], row[3]
         command = trace.program[engine][index]
         yield _slice(_track(engine), f"{index} {describe(command)}", start, end, {

@@ -98,6 +98,13 @@ def test_a_window_cuts_slices_and_keeps_time():
     assert all(20 <= event["ts"] < 45 for event in events if "ts" in event)
 
 
+def test_a_command_that_only_retires_in_the_window_is_left_out():
+    events = list(timeline(example(), STAGES, 35, 60))
+    check_events(events)
+    assert slices(events, Engine.MATRIX) == [("layer 0 attention", 35, 23),
+                                             ("1 PRODUCT 0x0x0", 35, 23)]
+
+
 def test_file_is_json_with_the_unit(tmp_path):
     path = tmp_path / "trace.json"
     count = write_timeline(example(), STAGES, path)
