@@ -2,10 +2,13 @@
 import numpy as np
 import pytest
 
+from systolith.hw.config import Region
 from systolith.hw.configs import CONFIGS, get_config
+from systolith.hw.isa import Engine, Load
 from systolith.sim.agreement import CASES, SMALL, cells, compare, compare_streams
 from systolith.sim.progress import Progress
 from systolith.sim.rtl import RtlDevice
+from systolith.sw.estimate import ExternalMemory, estimate
 from tests.random_streams import streams
 
 #: What the two may differ by.
@@ -38,6 +41,19 @@ def test_random_commands(latency, count, seeds):
 @pytest.mark.parametrize("latency", [1, 30])
 def test_random_commands_out_of_short_queues(latency):
     check_random(HASTY, latency=latency, count=150, seeds=30)
+
+
+def test_loads_from_a_memory_that_holds_back_at_random():
+    """The simulator has no steady memory of less than the bus's rate; on average this is one."""
+    config = get_config("tiny")
+    rate = config.bus_bytes / 2
+    moves = [Load(region=Region.ACT, rows=1, row_bytes=8192, ext_base=0, base=0)] * 4
+    with RtlDevice(config, stall_percent=50, seed=1) as device:
+        device.run({Engine.MOVE: moves})
+        expected = device.wait().cycles
+    found = estimate(config, {Engine.MOVE: moves}, ExternalMemory(bytes_per_cycle=rate)).cycles
+    assert found == pytest.approx(expected, rel=0.04)
+    assert found >= 4 * 8192 / rate
 
 
 def check_cases(names, config, latency=8):
