@@ -4,10 +4,10 @@ import inspect
 import pkgutil
 
 from amaranth.lib import wiring
+
 from systolith import hw
 from systolith.hw import isa
 from systolith.hw.control import LAYOUTS
-
 from tests.formal.sizes import CONFIG
 
 #: Arguments of the components that are not made from a configuration alone.

@@ -35,8 +35,7 @@ class Inside:
             When there is none, or more than one.
         """
         *parts, name = path
-        found = {id(signal): signal for statements in self._part(parts).statements.values()
-                 for statement in statements for signal in _signals(statement)
+        found = {id(signal): signal for signal in _signals(self._part(parts))
                  if signal.name == name}
         if len(found) != 1:
             raise LookupError(f"{len(found)} signals are named {'.'.join(path)}")
@@ -52,5 +51,11 @@ class Inside:
         return word
 
 
-def _signals(statement):
-    return statement._lhs_signals() | statement._rhs_signals()
+def _signals(part):
+    """Signals in the statements of a part and at the write ports of its memories."""
+    for statements in part.statements.values():
+        for statement in statements:
+            yield from statement._lhs_signals() | statement._rhs_signals()
+    for memory, _, _ in part.subfragments:
+        for port in memory._write_ports if isinstance(memory, MemoryInstance) else ():
+            yield from Cat(port._en, port._addr)._rhs_signals()

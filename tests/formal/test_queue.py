@@ -3,11 +3,11 @@ import pytest
 from amaranth import *
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, connect, flipped
-from systolith.hw.queue import Queue
 
+from systolith.hw.queue import Queue
 from tests.formal.inside import Inside
 from tests.formal.mutant import break_design
-from tests.formal.prove import given, holds, implies, past, prove, refute
+from tests.formal.prove import holds, implies, past, prove, refute
 
 DEPTH = 4
 WIDTH = 8

@@ -3,9 +3,9 @@ import pytest
 from amaranth import *
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In
+
 from systolith.hw.isa import ENGINES, Engine
 from systolith.hw.semaphores import MASK_BITS, PRIORITY, Semaphores
-
 from tests.formal.mutant import break_design
 from tests.formal.prove import holds, implies, past, prove, refute
 

@@ -3,10 +3,10 @@ import pytest
 from amaranth import *
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, connect, flipped
+
 from systolith.hw.control import LAYOUTS
 from systolith.hw.isa import COMMANDS, ENGINES, WORDS, Command, Engine
 from systolith.hw.sequencer import IN_FLIGHT, Sequencer, decode_field
-
 from tests.formal.inside import Inside
 from tests.formal.mutant import break_design
 from tests.formal.prove import constant, given, holds, implies, not_proven, prove

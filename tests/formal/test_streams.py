@@ -5,10 +5,10 @@ not in the table below fails :func:`test_every_sender_is_proven`.
 """
 import pytest
 from amaranth import *
+
 from systolith.hw.config import Region
 from systolith.hw.isa import ENGINES
 from systolith.hw.mover import BEATS_IN_FLIGHT
-
 from tests.formal.components import component_classes, create
 from tests.formal.mutant import break_design
 from tests.formal.prove import given, holds, implies, past, prove, refute
