@@ -340,6 +340,50 @@ def configs(json: Json = None) -> None:
         command.print_configs()
 
 
+@app.command(epilog=_example("systolith boards --json -"))
+def boards(json: Json = None) -> None:
+    """List the boards, what is built for them, and figures of the last build here."""
+    from systolith.sim.commands import boards as command
+
+    if write_json(command.as_json(), json):
+        command.print_boards()
+
+
+BoardName = Annotated[str, typer.Argument(metavar="BOARD", help="See `systolith boards`.")]
+
+
+@app.command(epilog=_example("systolith bitstream ulx3s-85f --seeds 8 --jobs 4"))
+def bitstream(
+    board: BoardName,
+    seeds: Annotated[int, typer.Option(
+        "--seeds", metavar="N", min=1, help="Place and route so often; the fastest is taken.")] = 3,
+    jobs: Annotated[int | None, typer.Option(
+        "--jobs", metavar="N", min=1,
+        help="So many at a time; one a processor by default.")] = None,
+    force: Annotated[bool, typer.Option(
+        "--force", help="Write a bitstream that misses its timing, too.")] = False,
+    json: Json = None,
+) -> None:
+    """Build a board's bitstream with Yosys and nextpnr. It is written only when timing is met."""
+    with user_errors():
+        from systolith.sim.commands import bitstream as command
+        from systolith.sim.progress import Progress
+
+        built = command.run(board, seeds=seeds, jobs=jobs, force=force, progress=Progress())
+        if write_json(built.report, json):
+            command.print_built(built)
+
+
+@app.command(epilog=_example("systolith flash icebreaker"))
+def flash(board: BoardName) -> None:
+    """Write the built bitstream to a board, by iceprog, openFPGALoader or dfu-util."""
+    with user_errors():
+        from systolith.sim.commands import bitstream as command
+        from systolith.sim.progress import Progress
+
+        command.flash(board, progress=Progress())
+
+
 @app.command(epilog=_example("systolith doctor --json doctor.json"))
 def doctor(json: Json = None) -> None:
     """Check compiler, make, perl, Verilator, Yosys, cocotb, cache and disk."""

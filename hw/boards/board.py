@@ -37,6 +37,8 @@ class Board:
         Clock of the core, made by the FPGA's PLL; also what timing must reach.
     config : str
         Named configuration.
+    baud : int
+        Bits a second of the UART.
     clock, rx, tx : Pin
         Oscillator, and the UART as the FPGA sees it: it listens on ``rx``.
     ready, fault : Pin
@@ -65,6 +67,7 @@ class Board:
     oscillator_mhz: float
     clock_mhz: float
     config: str
+    baud: int = 1_000_000
     clock: Pin
     rx: Pin
     tx: Pin

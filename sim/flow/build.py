@@ -7,20 +7,18 @@ from pathlib import Path
 
 from systolith.hw.boards.board import Board
 from systolith.hw.boards.constraints import constraints
+from systolith.hw.boards.pll import dividers
 from systolith.hw.boards.top import TOP, BoardTop
+from systolith.hw.config import Config
 from systolith.hw.configs import get_config
 from systolith.hw.verilog import to_verilog
 from systolith.sim.chip import hardware_digest
 from systolith.sim.flow import absorb, netlist, synthesis
 from systolith.sim.flow.place import PLACED, Trial, try_seeds
+from systolith.sim.flow.reports import bitstream_path, write_report
 from systolith.sim.flow.tools import FlowError, find_tool, warm
 from systolith.sim.progress import Progress
 from systolith.sim.store import cached, digest
-
-#: Where builds end, below the current folder.
-BUILD = Path("build", "boards")
-
-REPORT = "report.json"
 
 
 @dataclass(frozen=True)
@@ -71,13 +69,22 @@ def build(board: Board, *, seeds: Sequence[int], jobs: int, force: bool,
     return _finish(board, best, trials, cells, progress)
 
 
+def machine_of(board: Board, config: Config):
+    """What a board has behind clock, reset and pins; external memory is block RAM."""
+    from systolith.hw.machine import Machine
+
+    return Machine(config=config, clock_hz=dividers(board).mhz * 1e6, baud=board.baud,
+                   ext_bytes=config.ext_bytes)
+
+
 def _synthesize(board: Board, progress: Progress) -> Path:
     """Folder with ``netlist.json`` and ``cells.json``."""
     config = get_config(board.config)
 
     def generate(folder: Path) -> None:
         with progress.stage("Verilog"):
-            design = to_verilog(BoardTop(board=board, config=config), name=TOP)
+            top = BoardTop(board=board, machine=machine_of(board, config))
+            design = to_verilog(top, name=TOP)
         (folder / "top.v").write_text(design.text)
 
     source = cached("board-verilog", digest(hardware_digest(config), board.name),
@@ -105,9 +112,8 @@ def _missed(board: Board, best: Trial, trials: Sequence[Trial]) -> str:
 
 def _finish(board: Board, best: Trial, trials: Sequence[Trial], cells: dict[str, int],
             progress: Progress) -> Built:
-    folder = BUILD / board.name
-    folder.mkdir(parents=True, exist_ok=True)
-    bitstream = folder / f"{board.name}.{board.bitstream_ending}"
+    bitstream = bitstream_path(board)
+    bitstream.parent.mkdir(parents=True, exist_ok=True)
     with progress.stage("pack"):
         _pack(board, best.folder, bitstream)
     report = {
@@ -118,7 +124,7 @@ def _finish(board: Board, best: Trial, trials: Sequence[Trial], cells: dict[str,
         "macs_per_cycle": get_config(board.config).peak_macs_per_cycle,
         "seconds": {name: round(seconds, 1) for name, seconds in progress.seconds.items()},
     }
-    (folder / REPORT).write_text(json.dumps(report, indent=2) + "\n")
+    write_report(board, report)
     return Built(board, bitstream, report)
 
 
@@ -128,9 +134,3 @@ def _pack(board: Board, placed: Path, bitstream: Path) -> None:
     target = bitstream.resolve()
     find_tool(name).run(*options, str((placed / PLACED[board.family]).resolve()), str(target),
                         folder=target.parent)
-
-
-def last_report(board: Board) -> dict[str, object] | None:
-    """Report of the board's last build below the current folder, if there was one."""
-    path = BUILD / board.name / REPORT
-    return json.loads(path.read_text()) if path.is_file() else None
