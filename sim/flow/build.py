@@ -131,6 +131,7 @@ def _finish(board: Board, best: Trial, trials: Sequence[Trial], cells: dict[str,
 def _pack(board: Board, placed: Path, bitstream: Path) -> None:
     name = {"ice40": "icepack", "ecp5": "ecppack"}[board.family]
     options = ["--compress"] if board.family == "ecp5" else []
-    target = bitstream.resolve()
-    find_tool(name).run(*options, str((placed / PLACED[board.family]).resolve()), str(target),
-                        folder=target.parent)
+    # Packaged tools see only the folder in which they run.
+    source = Path(shutil.copy(placed / PLACED[board.family], bitstream.parent))
+    find_tool(name).run(*options, source.name, bitstream.name, folder=bitstream.parent)
+    source.unlink()

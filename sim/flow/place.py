@@ -1,5 +1,6 @@
 """Places and routes a netlist with several seeds, side by side."""
 import json
+import shutil
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
@@ -41,9 +42,9 @@ def try_seeds(board: Board, netlist: Path, constraints: str, *, seeds: Sequence[
 
     A seed that was tried before with the same netlist, constraints and tool is not run again.
     """
-    source = digest(netlist.read_bytes())
+    content = digest(netlist.read_bytes())
     with ThreadPoolExecutor(max_workers=jobs) as pool:
-        running = [pool.submit(_try, board, netlist, source, constraints, seed) for seed in seeds]
+        running = [pool.submit(_try, board, netlist, content, constraints, seed) for seed in seeds]
         try:
             for trial in as_completed(running):
                 yield trial.result()
@@ -52,15 +53,18 @@ def try_seeds(board: Board, netlist: Path, constraints: str, *, seeds: Sequence[
                 trial.cancel()
 
 
-def _try(board: Board, netlist: Path, source: str, constraints: str, seed: int) -> Trial:
+def _try(board: Board, netlist: Path, content: str, constraints: str, seed: int) -> Trial:
     tool = find_tool(f"nextpnr-{board.family}")
     options = arguments(board, seed=seed)
     flag = {"ice40": "--pcf", "ecp5": "--lpf"}[board.family]
 
     def build(folder: Path) -> None:
         (folder / "constraints").write_text(constraints)
-        tool.run("--json", str(netlist.resolve()), flag, "constraints", *options, folder=folder)
+        # Packaged tools see only the folder in which they run.
+        source = Path(shutil.copy(netlist, folder))
+        tool.run("--json", source.name, flag, "constraints", *options, folder=folder)
+        source.unlink()
 
-    folder = cached("placed", digest(source, constraints, tool.version, *options), build)
+    folder = cached("placed", digest(content, constraints, tool.version, *options), build)
     report = json.loads((folder / REPORT).read_text())
     return Trial(seed, folder, timing(report, required=board.clock_mhz))
