@@ -23,7 +23,8 @@ from systolith.hw.memory import MemoryRead
 class Executor(wiring.Component):
     """Takes a frame out of the buffer, does what it asks for, and sends the answer.
 
-    Two cycles a word written. A frame that arrives while another is being executed is lost.
+    Two cycles a word written. A frame whose end comes while another is being executed or answered
+    is lost; an answer without data is no longer than the shortest request.
 
     Parameters
     ----------
@@ -37,7 +38,7 @@ class Executor(wiring.Component):
     frame : In(1), words : In(8)
         A good frame of so many words is in the buffer.
     busy : Out(1)
-        The buffer is being read.
+        The data words in the buffer are being read.
     buffer : Out(MemoryRead)
         The frame.
     answer : Out(stream of AnswerWord)
@@ -71,7 +72,10 @@ class Executor(wiring.Component):
             self._write(m)
             self._answer(m)
             self._read(m)
-            m.d.comb += self.busy.eq(~machine.ongoing("IDLE"))
+            # An answer without data does not need the buffer any more.
+            m.d.comb += self.busy.eq(
+                machine.ongoing("FETCH") | machine.ongoing("WRITE")
+                | (~machine.ongoing("IDLE") & (self._operation == Operation.ECHO)))
         return m
 
     def _signals(self):
