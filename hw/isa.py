@@ -418,6 +418,9 @@ class Counter(enum.IntEnum):
     COMMANDS = 4
 
 
+#: Bits of one queue's free words in QUEUE_SPACE, those of engine 0 in the lowest.
+SPACE_BITS = 10
+
 #: (name, least significant bit, width, meaning) of the fields of STATUS.
 STATUS_FIELDS = (
     ("idle", 0, 1, "all queues empty, no command active or in flight"),

@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 from systolith.hw.faults import Fault
 from systolith.hw.isa import (
     ENGINES,
+    SPACE_BITS,
     STATUS_FIELDS,
     VERSION,
     Control,
@@ -16,9 +17,6 @@ from systolith.hw.isa import (
 
 #: Bytes of the region of the registers. Offsets without a register read 0, writes do nothing.
 REGISTER_BYTES = 0x100
-
-#: Bits of one queue's free words in QUEUE_SPACE.
-SPACE_BITS = 10
 
 
 class RegisterPort(wiring.Signature):
