@@ -66,7 +66,7 @@ class Semaphores(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        positive = Signal(self._count)
+        positive = Signal(self._count)  # in registers: a grant depends on it
         taken = Signal(self._count)
         exceeded = Signal(self._count)
         self._grant(m, positive, taken)
@@ -93,13 +93,20 @@ class Semaphores(wiring.Component):
             free = free & ~possible
 
     def _update(self, m, index, positive, taken, exceeded):
+        """Whether it is taken is known last, so it only chooses between two sums."""
         value = self.values[index]
-        total = Signal(self._width + 2, name=f"total{index}")
         signals = sum(self.signal[engine][index] for engine in Engine)
-        m.d.comb += [
-            positive[index].eq(value != 0),
+        totals = []
+        for less in range(2):
+            total = Signal(self._width + 2, name=f"total{index}_{less}")
             # Only a positive semaphore is taken, so the difference is not negative.
-            total.eq(value - taken[index] + signals),
-            exceeded[index].eq(total >> self._width != 0),
+            m.d.comb += total.eq(value + signals - less)
+            totals.append(total)
+        kept, less = totals
+        m.d.comb += exceeded[index].eq(
+            Mux(taken[index], less[self._width:].any(), kept[self._width:].any()))
+        m.d.sync += [
+            value.eq(Mux(taken[index], less, kept)),
+            positive[index].eq(
+                Mux(taken[index], less[:self._width].any(), kept[:self._width].any())),
         ]
-        m.d.sync += value.eq(total)

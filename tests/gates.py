@@ -1,8 +1,8 @@
 """Netlists of a family's cells as plain Verilog, for simulation beside the RTL.
 
-Yosys brings models of LUTs, carries, flip-flops and small memories. The two blocks of the ECP5 that
-it has as black boxes are written here after Lattice's technical notes 1264 (memory) and 1267
-(multiplier): synchronous, one clock, no cascades; of the memory without its write-through modes.
+Yosys brings models of the small cells. Those of the ECP5 that it has not are written here after
+Lattice's technical notes 1264 (memory) and 1267 (multiplier): synchronous, one clock, no cascades;
+of the memory without its write-through modes.
 """
 from pathlib import Path
 
@@ -140,12 +140,14 @@ def _port(side, other):
 
 def gate_verilog(family: str, folder: Path, *, top: str) -> str:
     """Verilog of the ``netlist.json`` in a folder: each cell replaced by its model, all flat."""
-    # The netlist brings its cells as black boxes, which the models replace.
-    script = ["read_json netlist.json", f"read_verilog -overwrite {_LIBRARIES[family]}"]
-    if family == "ecp5":
-        (folder / "models.v").write_text(multiplier_model() + memory_model())
-        script.append("read_verilog -overwrite models.v")
-    script += [f"hierarchy -top {top}", "proc", "flatten -wb",
-               "delete t:$scopeinfo", "opt_clean -purge", "write_verilog -noattr gates.v"]
+    (folder / "models.v").write_text(
+        multiplier_model() + memory_model() if family == "ecp5" else "")
+    script = [
+        # As Verilog, the netlist forgets that its cells are black boxes.
+        "read_json netlist.json", f"select {top}", "write_verilog -noattr -selected cells.v",
+        "design -reset", f"read_verilog -overwrite {_LIBRARIES[family]}",
+        "read_verilog -overwrite models.v", "read_verilog cells.v", f"hierarchy -top {top}",
+        "proc", "flatten", "delete t:$scopeinfo", "setundef -zero", "opt_expr", "opt_clean -purge",
+        "write_verilog -noattr gates.v"]
     find_tool("yosys").run("-q", "-p", "; ".join(script), folder=folder)
     return (folder / "gates.v").read_text()
