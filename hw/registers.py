@@ -20,7 +20,7 @@ REGISTER_BYTES = 0x100
 
 
 class RegisterPort(wiring.Signature):
-    """The registers: a write a cycle, or ``read_data`` of ``address`` in the same cycle."""
+    """The registers: a write a cycle, and ``read_data`` of ``address`` one cycle later."""
 
     def __init__(self):
         super().__init__({"write": Out(1), "address": Out(range(REGISTER_BYTES)), "data": Out(32),
@@ -28,7 +28,8 @@ class RegisterPort(wiring.Signature):
 
 
 class Registers(wiring.Component):
-    """Reads show the inputs, combinationally. What a write does shows in a read one cycle later.
+    """Reads show the inputs of the cycle before. What a write does shows in a read that is asked
+    for one cycle later.
 
     Parameters
     ----------
@@ -73,10 +74,11 @@ class Registers(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
+        m.d.sync += self.port.read_data.eq(0)
         with m.Switch(self.port.address[2:]):
             for offset, value in self._words(m).items():
                 with m.Case(offset // 4):
-                    m.d.comb += self.port.read_data.eq(value)
+                    m.d.sync += self.port.read_data.eq(value)
         m.d.sync += self.reset.eq(0)
         with m.If(self.port.write):
             with m.Switch(self.port.address[2:]):

@@ -40,9 +40,11 @@ class AddressGenerator(wiring.Component):
         Word of the present beat.
     place : Out(place_bits)
         Which beat of its tile it is.
+    relevant : In(len(depths))
+        Bit i: the address is for that memory; with ``load``, from then on.
     past : Out(len(depths))
-        Bit i: the address is past the end of a memory of ``depths[i]`` words. A register: what
-        decides whether a beat starts must be short.
+        Bit i: the address is past the end of the relevant memory of ``depths[i]`` words. A
+        register: what decides whether a beat starts must be short.
     """
 
     def __init__(self, *, place_bits, depths=()):
@@ -53,7 +55,7 @@ class AddressGenerator(wiring.Component):
             "load": In(1), "base": In(16), "advance": In(1), "row_end": In(1),
             "row_step": In(16), "tile_step": In(16), "last_place": In(place_bits),
             "address": Out(ADDRESS_BITS), "place": Out(place_bits),
-            "past": Out(len(self._depths)),
+            "relevant": In(len(self._depths)), "past": Out(len(self._depths)),
         })
 
     def elaborate(self, platform):
@@ -75,4 +77,4 @@ class AddressGenerator(wiring.Component):
         return m
 
     def _past(self, address):
-        return Cat(address[exact_log2(depth):].any() for depth in self._depths)
+        return self.relevant & Cat(address[exact_log2(depth):].any() for depth in self._depths)

@@ -131,59 +131,65 @@ class Issue(wiring.Component):
         stays = fold & (self._bank != work.fold_last)
         config = self._config
         places = place_bits(config)
+        relevant = self._relevant(m, next_work)
         self._source = self._generator(
             m, "source", next_work.source_base, work.source_row_stride, work.source_tile_stride,
-            (config.acc_depth, config.vec_depth), places, work.source_last)
+            (config.acc_depth, config.vec_depth), relevant, places, work.source_last)
         self._sink = self._generator(
             m, "sink", next_work.sink_base, Mux(stays, 0, work.sink_row_stride),
-            work.sink_tile_stride, (config.act_depth, config.vec_depth, config.wgt_depth), places,
-            work.sink_last)
+            work.sink_tile_stride, (config.act_depth, config.vec_depth, config.wgt_depth),
+            relevant, places, work.sink_last)
         self._stream = self._generator(m, "stream", next_work.stream_base,
-                                       work.stream_row_stride, 1, (config.vec_depth,))
+                                       work.stream_row_stride, 1, (config.vec_depth,), relevant)
         self._const = self._generator(m, "const", next_work.const_base, 0, 1,
-                                      (config.const_depth,))
+                                      (config.const_depth,), relevant)
         self._row_read = self._generator(m, "row_read", next_work.row_read, 1, 0,
-                                         (config.row_depth,))
+                                         (config.row_depth,), relevant)
         self._row_write = self._generator(m, "row_write", next_work.row_write, 1, 0,
-                                          (config.row_depth,))
+                                          (config.row_depth,), relevant)
 
-    def _generator(self, m, name, base, row_step, tile_step, depths, places=1, last_place=0):
+    def _relevant(self, m, next_work):
+        """Which memory each address is for: of the next command while it is taken."""
+        def uses(work):
+            weights = (work.sink == isa.Sink.WGT_ROWS) | (work.sink == isa.Sink.WGT_LANES)
+            from_vec = work.source == isa.Source.VEC
+            return {
+                "source": Cat(~from_vec, from_vec),
+                "sink": Cat(work.sink == isa.Sink.ACT, work.sink == isa.Sink.VEC, weights),
+                "stream": work.uses_stream, "const": work.uses_column,
+                "row_read": work.uses_row, "row_write": work.reduce != isa.Reduce.NONE}
+
+        relevant = {}
+        for name, value in uses(next_work).items():
+            kept = Signal(len(value), name=f"{name}_kept", reset_less=True)
+            relevant[name] = Signal(len(value), name=f"{name}_relevant")
+            m.d.comb += relevant[name].eq(Mux(self._take, value, kept))
+            m.d.sync += kept.eq(relevant[name])
+        return relevant
+
+    def _generator(self, m, name, base, row_step, tile_step, depths, relevant, places=1,
+                   last_place=0):
         m.submodules[name] = generator = AddressGenerator(place_bits=places, depths=depths)
         m.d.comb += [
             generator.load.eq(self._take), generator.base.eq(base),
             generator.advance.eq(self.start), generator.row_end.eq(self._row_end),
             generator.row_step.eq(row_step), generator.tile_step.eq(tile_step),
-            generator.last_place.eq(last_place),
+            generator.last_place.eq(last_place), generator.relevant.eq(relevant[name]),
         ]
         return generator
 
-    def _outside(self, m):
+    def _outside(self):
         """Whether an address that the beat uses is past the end of its memory."""
-        work, sink = self._work, self._sink.past
-        sink_past = Signal()
-        with m.Switch(work.sink):
-            with m.Case(isa.Sink.ACT):
-                m.d.comb += sink_past.eq(sink[0])
-            with m.Case(isa.Sink.VEC):
-                m.d.comb += sink_past.eq(sink[1])
-            with m.Case(isa.Sink.WGT_ROWS, isa.Sink.WGT_LANES):
-                m.d.comb += sink_past.eq(sink[2])
-        acc_past, vec_past = self._source.past
-        return Cat(
-            sink_past,
-            Mux(work.source == isa.Source.VEC, vec_past, acc_past),
-            work.uses_stream & self._stream.past,
-            work.uses_column & self._const.past,
-            work.uses_row & self._row_read.past,
-            (work.reduce != isa.Reduce.NONE) & self._row_write.past,
-        ).any()
+        return Cat(generator.past for generator in (
+            self._source, self._sink, self._stream, self._const, self._row_read,
+            self._row_write)).any()
 
     def _control(self, m):
         engine, work = self.engine, self._work
         active, faulty, allowed = Signal(), Signal(), Signal()
         from_acc = work.source == isa.Source.ACC
         m.d.comb += [
-            faulty.eq(work.fault | self._outside(m)),
+            faulty.eq(work.fault | self._outside()),
             allowed.eq(active & ~engine.halt & ~faulty),
             self.acc_valid.eq(allowed & from_acc),
             self.start.eq(allowed & (~from_acc | self.acc_ready)),

@@ -10,9 +10,12 @@ from systolith.hw.vector.rounding import rounding_shift, saturate
 from systolith.hw.vector.scale_word import SCALE_WORD
 
 #: Cycles from number to what is stored of it.
-SCALAR_LATENCY = 6
+SCALAR_LATENCY = 8
 
 _Entry = data.StructLayout({"base": 16, "slope": 9})
+
+#: Shifts of the normalization, those of one cycle together.
+_STEPS = ((32, 16), (8, 4), (2, 1))
 
 #: Right shift of a mean.
 _MEAN_SHIFT = 15
@@ -51,9 +54,10 @@ class ScalarUnit(wiring.Component):
         m = Module()
         positive = delayed(m, self.x > 0, SCALAR_LATENCY - 1, "positive")
         kind = delayed(m, self.kind, SCALAR_LATENCY - 1, "kind")
-        number = Mux(self.kind == isa.Scalar.MEAN,
-                     saturate(rounding_shift(self.x, _MEAN_SHIFT), 32), saturate(self.x, 32))
-        number = delayed(m, number.as_signed(), SCALAR_LATENCY - 1, "number")
+        mean = register(m, saturate(rounding_shift(self.x, _MEAN_SHIFT), 32), "mean")
+        plain = register(m, saturate(self.x, 32), "plain")
+        is_mean = register(m, self.kind == isa.Scalar.MEAN, "is_mean")
+        number = delayed(m, Mux(is_mean, mean, plain).as_signed(), SCALAR_LATENCY - 2, "number")
         mantissa, zeros = self._mantissa(m)
         chord = self._chord(m, mantissa, zeros)
         zeros = delayed(m, zeros, 3, "zeros")
@@ -75,19 +79,21 @@ class ScalarUnit(wiring.Component):
         return m
 
     def _mantissa(self, m):
-        """Upper 16 bits of the normalized number and its leading zeros, two cycles later."""
+        """Upper 16 bits of the normalized number and its leading zeros, four cycles later."""
         x = Mux(self.kind == isa.Scalar.SCALE, saturate(self.x, 32), self.x)[:isa.SUM_BITS]
-        coarse, many = _normalize(x, (32, 16, 8))
-        coarse, many = register(m, coarse, "coarse"), register(m, many, "many")
-        fine, few = _normalize(coarse, (4, 2, 1))
-        return register(m, fine[-16:], "mantissa"), register(m, Cat(few, many), "leading")
+        x, zeros = register(m, x, "chosen"), Const(0, 0)
+        for stage, steps in enumerate(_STEPS):
+            x, more = _normalize(x, steps)
+            x = register(m, x, f"normalized_{stage}")
+            zeros = register(m, Cat(more, zeros), f"leading_{stage}")
+        return x[-16:], zeros
 
     def _chord(self, m, mantissa, zeros):
         """The function of the mantissa, three cycles later."""
         init = [{"base": base, "slope": slope} for base, slope in isa.scalar_table()]
         m.submodules.chords = chords = Memory(shape=_Entry, depth=len(init), init=init)
         read = chords.read_port()
-        root = delayed(m, self.kind == isa.Scalar.INVERSE_ROOT, 2, "root")
+        root = delayed(m, self.kind == isa.Scalar.INVERSE_ROOT, 1 + len(_STEPS), "root")
         # The mantissa's top bit is 1 and not part of the segment.
         segment = mantissa[isa.SCALAR_FRACTION:-1]
         m.d.comb += read.addr.eq(Cat(segment, root & ~zeros[0], root & zeros[0]))

@@ -46,6 +46,7 @@ async def the_first_stays(dut, first):
     for name in {fault[0] for fault in FAULTS[first:]}:
         dut[name].value = sum(value for other, value, _ in FAULTS[first:] if other == name)
     await RisingEdge(dut.clk)
+    await RisingEdge(dut.clk)
     await check(dut, FAULTS[first][2])
     for name, value, _ in FAULTS:
         dut[name].value = value
