@@ -27,8 +27,8 @@ class HostPort(wiring.Component):
     """Executes the host's requests one after another.
 
     A write to a register or a queue takes one cycle, one to a memory as long as the memory
-    makes it wait; so one write a cycle is the rule. A read is answered 3 (register) or 4 (memory)
-    cycles after its request when nothing waits.
+    makes it wait; so one write a cycle is the rule. A read is answered 4 cycles after its request
+    when nothing waits.
 
     Every read is answered. An access that is misaligned, to another core, beyond the end of
     a memory or of the registers, a write to ACC, a read of QUEUES, or a write beside the queues
@@ -106,10 +106,12 @@ class HostPort(wiring.Component):
         with m.If(active & ~good):
             m.d.comb += done.eq(1)
         with m.Elif(region == Region.REGISTERS):
-            # The registers answer one cycle after they have been asked.
-            m.d.comb += [done.eq(active & (access.write | self._waiting)),
+            # The registers answer one cycle after they have been asked; another one lets a fault
+            # of the write before this read be seen.
+            asked = Signal()
+            m.d.comb += [done.eq(active & (access.write | asked)),
                          answer.eq(self.registers.read_data)]
-            m.d.sync += self._waiting.eq(active & ~done)
+            m.d.sync += [self._waiting.eq(active & ~done), asked.eq(self._waiting & ~done)]
         with m.Elif(region == Region.QUEUES):
             m.d.comb += done.eq(active)
         with m.Else():

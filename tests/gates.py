@@ -147,7 +147,7 @@ def gate_verilog(family: str, folder: Path, *, top: str) -> str:
         "read_json netlist.json", f"select {top}", "write_verilog -noattr -selected cells.v",
         "design -reset", f"read_verilog -overwrite {_LIBRARIES[family]}",
         "read_verilog -overwrite models.v", "read_verilog cells.v", f"hierarchy -top {top}",
-        "proc", "flatten", "delete t:$scopeinfo", "setundef -zero", "opt_expr", "opt_clean -purge",
+        "proc", "flatten", "delete t:$scopeinfo", "opt_expr", "opt_mem", "opt_clean -purge",
         "write_verilog -noattr gates.v"]
     find_tool("yosys").run("-q", "-p", "; ".join(script), folder=folder)
     return (folder / "gates.v").read_text()
