@@ -375,13 +375,15 @@ def bitstream(
 
 
 @app.command(epilog=_example("systolith flash icebreaker"))
-def flash(board: BoardName) -> None:
+def flash(board: BoardName, json: Json = None) -> None:
     """Write the built bitstream to a board, by iceprog, openFPGALoader or dfu-util."""
     with user_errors():
         from systolith.sim.commands import bitstream as command
         from systolith.sim.progress import Progress
 
-        command.flash(board, progress=Progress())
+        result = command.flash(board, progress=Progress())
+        if write_json(result, json):
+            typer.echo(f"{board} has been written")
 
 
 @app.command(epilog=_example("systolith doctor --json doctor.json"))

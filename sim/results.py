@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from systolith.hw.configs import CONFIGS, get_config
+from systolith.hw.configs import SIMULATED, get_config
 from systolith.sim.attention import prepare_layer
 from systolith.sim.commands.bench import BENCHMARKS, bench
 from systolith.sim.devices import open_device
@@ -91,7 +91,7 @@ def _percent(share: float | None) -> str:
 
 def _layer_table(progress: Progress) -> str:
     rows = []
-    for name in CONFIGS:
+    for name in SIMULATED:
         with open_device("rtl", get_config(name), progress=progress) as device:
             rows += [_layer_row(model, layer, device)
                      for model in MODELS for layer in range(load_model(model).layers)]

@@ -27,10 +27,11 @@ def multiplier_model() -> str:
     p, all_p = _bits("P", 2 * MULTIPLIER_BITS)
     controls = [f"{kind}{index}" for kind in ("CLK", "CE", "RST") for index in range(4)]
     inputs = [*a, *b, *c, "SIGNEDA", "SIGNEDB", "SOURCEA", "SOURCEB", *controls]
-    registers = ("INPUTA", "INPUTB", "OUTPUT")
+    values = {"INPUTA": ("ra", "a"), "INPUTB": ("rb", "b"), "OUTPUT": ("rp", "product")}
+    registers = "".join(_register(*values[which], which) for which in values)
     parameters = "".join(f'  parameter REG_{which}_CLK = "NONE";\n'
                          f'  parameter REG_{which}_CE = "CE0";\n'
-                         f'  parameter REG_{which}_RST = "RST0";\n' for which in registers)
+                         f'  parameter REG_{which}_RST = "RST0";\n' for which in values)
     return f"""
 module MULT18X18D({", ".join([*inputs, *p])});
 {parameters}  input {", ".join(inputs)};
@@ -44,7 +45,7 @@ module MULT18X18D({", ".join([*inputs, *p])});
   wire signed [35:0] wb = {{{{18{{SIGNEDB & ub[17]}}}}, ub}};
   wire [35:0] product = wa * wb;
   wire [3:0] ce = {{CE3, CE2, CE1, CE0}}, rst = {{RST3, RST2, RST1, RST0}};
-{_register("ra", "a", "INPUTA")}{_register("rb", "b", "INPUTB")}{_register("rp", "product", "OUTPUT")}\
+{registers}\
   assign {all_p} = REG_OUTPUT_CLK == "NONE" ? product : rp;
 endmodule
 """

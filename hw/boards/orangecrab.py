@@ -16,5 +16,5 @@ def _orangecrab(size: int, *, config: str, clock_mhz: float) -> Board:
     )
 
 
-ORANGECRAB_25F = _orangecrab(25, config="ecp5-25f", clock_mhz=60)
-ORANGECRAB_85F = _orangecrab(85, config="ecp5-85f", clock_mhz=80)
+ORANGECRAB_25F = _orangecrab(25, config="ecp5-25f", clock_mhz=40)
+ORANGECRAB_85F = _orangecrab(85, config="ecp5-85f", clock_mhz=40)

@@ -31,6 +31,14 @@ def _normalize(x, steps):
     return x, Cat(reversed(shifts))
 
 
+def _product(x, y):
+    """``x * y`` as a sum: it is small, and multipliers are what a small FPGA runs out of first."""
+    terms = [Mux(y[bit], x, 0) << bit for bit in range(len(y))]
+    while len(terms) > 1:
+        terms = [sum(terms[at:at + 2], Const(0)) for at in range(0, len(terms), 2)]
+    return terms[0]
+
+
 class ScalarUnit(wiring.Component):
     """``numerics.reciprocal``, ``inverse_root``, ``number_scale``, ``mean``, or the number itself.
 
@@ -99,6 +107,6 @@ class ScalarUnit(wiring.Component):
         m.d.comb += read.addr.eq(Cat(segment, root & ~zeros[0], root & zeros[0]))
         entry = register(m, read.data, "entry")
         fraction = delayed(m, mantissa[:isa.SCALAR_FRACTION], 2, "fraction")
-        product = register(m, entry.slope * fraction, "product")
+        product = register(m, _product(entry.slope, fraction), "product")
         base = register(m, entry.base, "base_1")
         return (base - product[isa.SCALAR_FRACTION:])[:16]

@@ -45,8 +45,13 @@ def flash_command(name: str) -> list[str]:
     return [*board.flash, str(bitstream_path(board))]
 
 
-def flash(name: str, *, progress: Progress) -> None:
+def flash(name: str, *, progress: Progress) -> dict[str, object]:
     """Write the last built bitstream to a board.
+
+    Returns
+    -------
+    dict
+        ``board``, and the ``command`` that was run.
 
     Raises
     ------
@@ -62,3 +67,4 @@ def flash(name: str, *, progress: Progress) -> None:
     progress.note(shlex.join(command))
     if subprocess.run(command, check=False).returncode:
         raise FlowError(f"{command[0]} failed; is the board connected, and may you use its port?")
+    return {"board": name, "command": shlex.join(command)}

@@ -32,7 +32,7 @@ def arguments(board: Board, *, seed: int) -> list[str]:
               "--freq", f"{board.clock_mhz:g}", "--package", board.package, f"--{board.device}"]
     if board.family == "ice40":
         return [*common, "--asc", PLACED["ice40"]]
-    return [*common, "--speed", board.speed, "--router", "router2",
+    return [*common, "--speed", board.speed, "--router", "router1",
             "--textcfg", PLACED["ecp5"]]
 
 

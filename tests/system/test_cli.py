@@ -22,7 +22,7 @@ from systolith.sw.runtime.program import Program, load_program
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMANDS = ("run", "similarity", "eval", "generate", "disasm", "verify", "bench", "configs",
-            "doctor")
+            "boards", "bitstream", "flash", "doctor")
 FUNCTIONAL = ("--device", "functional", "--config", "tiny", "--prompt", "Alice was")
 RUN_KEYS = {
     "model", "layer", "prompt", "tokens", "config", "device", "stall", "seed", "bit_exact",
