@@ -34,7 +34,7 @@ OFFSET_BITS = 21
 ADDRESS_BITS = 31
 
 #: Cycles from an accepted read on a system port to its data, the same for every memory.
-SYSTEM_READ_LATENCY = 2
+SYSTEM_READ_LATENCY = 3
 
 #: Segments of a function table; a power of two.
 TABLE_SEGMENTS = 64

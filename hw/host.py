@@ -27,8 +27,8 @@ class HostPort(wiring.Component):
     """Executes the host's requests one after another.
 
     A write to a register or a queue takes one cycle, one to a memory as long as the memory
-    makes it wait; so one write a cycle is the rule. A read is answered 4 cycles after its request
-    when nothing waits.
+    makes it wait; so one write a cycle is the rule. A read is answered 4 (register) or 5 (memory)
+    cycles after its request when nothing waits.
 
     Every read is answered. An access that is misaligned, to another core, beyond the end of
     a memory or of the registers, a write to ACC, a read of QUEUES, or a write beside the queues

@@ -26,10 +26,6 @@ _KINDS = {
              "bram": r"DP16KD", "lutram": r"TRELLIS_DPR16X4"},
 }
 
-#: Memories that may be in flip-flops or LUTs: at most so many bits in all.
-SMALL_MEMORY_BITS = 2048
-
-
 def script(family: str, *, source: str, top: str) -> str:
     """The commands for Yosys; they write ``netlist.json``."""
     attributes = " ".join(f'-set {name} "{value}"' for name, value in ECP5_ATTRIBUTES.items())
@@ -68,6 +64,16 @@ def count(family: str, netlist: Netlist) -> dict[str, int]:
             for kind, pattern in _KINDS[family].items()}
 
 
-def memories_in_registers(log: str) -> list[str]:
-    """Names of memories that Yosys' log says it made of flip-flops, which is far too many."""
-    return re.findall(r"mapping memory (\S+) using FF", log)
+def block_rams(family: str, netlist: Netlist) -> Counter[str]:
+    """Block RAMs by the memory that they hold, as :func:`plain_path` names it."""
+    found: Counter[str] = Counter()
+    for name, cell in netlist.cells.items():
+        if re.fullmatch(_KINDS[family]["bram"], cell["type"]):
+            # Yosys numbers the parts of a memory after its name.
+            found[plain_path(re.sub(r"(\.\d+)+$", "", name))] += 1
+    return found
+
+
+def plain_path(name: str) -> str:
+    """A hierarchical name without digits and underscores, in which Verilog's names may differ."""
+    return re.sub(r"[_$\d]+", "", name)
