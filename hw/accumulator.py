@@ -4,16 +4,13 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from systolith.hw.config import Config
+from systolith.hw.config import ACCUMULATE_LATENCY, Config
 from systolith.hw.interfaces import AccumulatorReadPort, SystemPort
 from systolith.hw.memory import Memory
 from systolith.hw.system_answer import SystemAnswer
 
 #: Cycles from a beat's address to its sums.
 SUMS_DELAY = 3
-
-#: Cycles from a beat's address to the write of the result; readable one cycle later.
-WRITE_DELAY = 4
 
 
 class AccumulatorUpdate(wiring.Signature):
@@ -47,7 +44,7 @@ class Accumulator(wiring.Component):
     Members
     -------
     array : In(AccumulatorUpdate)
-        Beats of the array; written ``WRITE_DELAY`` cycles after ``valid``.
+        Beats of the array; written ``ACCUMULATE_LATENCY`` cycles after ``valid``.
     read : In(AccumulatorReadPort)
         Vector unit; waits while the array reads the same half.
     system : In(SystemPort)
@@ -86,7 +83,7 @@ class Accumulator(wiring.Component):
         """
         address_bits = len(self.array.address)
         valids, addresses, sources = [], [], []
-        for stage in range(WRITE_DELAY):
+        for stage in range(ACCUMULATE_LATENCY):
             valids.append(Signal(name=f"valid_{stage}"))
             addresses.append(Signal(address_bits, name=f"address_{stage}", reset_less=True))
             sources.append(Signal(4, name=f"source_{stage}", reset_less=True))
@@ -113,7 +110,7 @@ class Accumulator(wiring.Component):
 
     def _add(self, m, halves, stages, sources):
         """Choose, add, write: one cycle each, so that no path has both a memory and an adder."""
-        valid, address = stages[WRITE_DELAY - 1]
+        valid, address = stages[ACCUMULATE_LATENCY - 1]
         read_half = Signal(reset_less=True)
         m.d.sync += read_half.eq(stages[0][1][-1])
         results = []

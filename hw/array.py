@@ -49,7 +49,7 @@ class SystolicArray(wiring.Component):
     @property
     def groups(self):
         """Column groups, each one cycle behind its left neighbour."""
-        return self._config.cols // self._config.hop if self._config.hop else 1
+        return self._config.column_groups
 
     @property
     def latency(self):

@@ -39,6 +39,20 @@ SYSTEM_READ_LATENCY = 3
 #: Segments of a function table; a power of two.
 TABLE_SEGMENTS = 64
 
+#: Commands of an engine that may have started and not retired. Enough to cover the latency of an
+#: engine, as fetching a command takes several cycles.
+IN_FLIGHT = 8
+
+#: Beats of the mover on their way. A memory that answers within about this many cycles costs no
+#: throughput.
+BEATS_IN_FLIGHT = 64
+
+#: Cycles from a beat's address at the accumulators to the write of its sum; readable one later.
+ACCUMULATE_LATENCY = 4
+
+#: Cycles from a beat's start in the vector unit to its write.
+PASS_LATENCY = 23
+
 
 def _power_of_two(value: int) -> bool:
     return value > 0 and value & (value - 1) == 0
@@ -170,6 +184,21 @@ class Config:
     def acc_half(self) -> int:
         """Words in one half of the accumulator memory. The top address bit selects the half."""
         return self.acc_depth // 2
+
+    @property
+    def column_groups(self) -> int:
+        """Groups of columns, each one cycle behind its left neighbour."""
+        return self.cols // self.hop if self.hop else 1
+
+    @property
+    def matrix_latency(self) -> int:
+        """Cycles from a beat's issue in the matrix engine to the write of its accumulators."""
+        return self.rows + self.column_groups + 3
+
+    @property
+    def reduction_latency(self) -> int:
+        """Cycles from the start of a row's last beat in the vector unit to its reduction."""
+        return 27 + self.lanes.bit_length()
 
     def depth(self, region: Region) -> int:
         """Words of a memory."""

@@ -6,13 +6,13 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from systolith.hw.accumulator import Accumulator
 from systolith.hw.activation_memory import ActivationMemory
 from systolith.hw.bus import Bus
-from systolith.hw.config import Config
+from systolith.hw.config import BEATS_IN_FLIGHT, Config
 from systolith.hw.control import Control
 from systolith.hw.external import ExternalPort, ExternalRequest
 from systolith.hw.host import HostPort, HostRequest
 from systolith.hw.isa import ENGINES
 from systolith.hw.matrix import MatrixEngine
-from systolith.hw.mover import BEATS_IN_FLIGHT, Mover
+from systolith.hw.mover import Mover
 from systolith.hw.vector.unit import VectorUnit
 from systolith.hw.weight_memory import WeightMemory
 

@@ -84,7 +84,7 @@ class HostPort(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        present, active, done = Signal(), Signal(), Signal()
+        present, active, done = (Signal(name=name) for name in ("present", "active", "done"))
         access = Signal(HostRequest())
         region, offset = Signal(Region), Signal(OFFSET_BITS)
         # Of the request that is taken: what it leads to must not wait for comparisons.

@@ -6,6 +6,7 @@ laid out in order in 32-bit little-endian words and never cross a word.
 """
 import dataclasses
 import enum
+import functools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
@@ -164,6 +165,7 @@ class Command:
     signal: int = bits(16, "semaphores that are incremented when this retires")
 
     @classmethod
+    @functools.cache
     def layout(cls) -> tuple[FieldLayout, ...]:
         """Positions of all fields, the operation code first."""
         # Word 0 starts with opcode (4 bits) and fence; word 1 is wait and signal.

@@ -3,7 +3,7 @@ from amaranth import *
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from systolith.hw.accumulator import SUMS_DELAY, WRITE_DELAY, AccumulatorUpdate
+from systolith.hw.accumulator import SUMS_DELAY, AccumulatorUpdate
 from systolith.hw.array import SystolicArray
 from systolith.hw.config import Config
 from systolith.hw.interfaces import EnginePort, command_layout
@@ -54,7 +54,7 @@ class MatrixEngine(wiring.Component):
     @property
     def latency(self):
         """Cycles from a beat's issue to the write of its accumulators."""
-        return self._address_delay + WRITE_DELAY
+        return self._config.matrix_latency
 
     @property
     def _address_delay(self):

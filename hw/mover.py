@@ -4,15 +4,12 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from systolith.hw.bus import BusMaster
-from systolith.hw.config import Region
+from systolith.hw.config import BEATS_IN_FLIGHT, Region
 from systolith.hw.external import ExternalAccess
 from systolith.hw.interfaces import EnginePort
 from systolith.hw.isa import Cause
 from systolith.hw.move_walk import MoveWalk, mover_layout
 from systolith.hw.queue import Queue
-
-#: Beats on their way. A memory that answers within about this many cycles costs no throughput.
-BEATS_IN_FLIGHT = 64
 
 
 class Mover(wiring.Component):

@@ -4,14 +4,11 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from systolith.hw.config import IN_FLIGHT
 from systolith.hw.counters import EngineActivity
 from systolith.hw.faults import FaultReport
 from systolith.hw.interfaces import EnginePort
 from systolith.hw.isa import COMMANDS, WORDS, Cause, Command, Engine
-
-#: Commands that may have started and not retired. Enough to cover the latency of an engine,
-#: as fetching a command takes several cycles.
-IN_FLIGHT = 8
 
 
 def decode_field(words, field):
@@ -137,7 +134,7 @@ class Sequencer(wiring.Component):
         m.submodules.signals = signals = Memory(shape=16, depth=IN_FLIGHT, init=[])
         write, read = signals.write_port(), signals.read_port(domain="comb")
         in_flight = Signal(range(IN_FLIGHT + 1))
-        first, last = Signal(range(IN_FLIGHT)), Signal(range(IN_FLIGHT))
+        first, last = (Signal(range(IN_FLIGHT), name=name) for name in ("first", "last"))
         m.d.comb += [
             write.addr.eq(last), write.data.eq(decode_field(words, self._common("signal"))),
             write.en.eq(self.grant), read.addr.eq(first),

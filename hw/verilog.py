@@ -1,4 +1,5 @@
 """From a component to plain Verilog: short, readable, the same on every machine."""
+import gc
 import os
 import re
 from contextlib import contextmanager
@@ -71,7 +72,7 @@ def to_verilog(component, *, name: str) -> Design:
         Verilog-2005 without attributes; identifiers have no characters that need an escape.
     """
     os.environ["AMARANTH_USE_YOSYS"] = "builtin"
-    with _without_zeros():
+    with _without_zeros(), _without_collection():
         source = rtlil.convert(component, name=name, emit_src=False)
     optimized = _yosys(_OPTIMIZE.format(rtlil=source, name=name))
     text = plain_names(_yosys(_WRITE.format(rtlil=equalize_widths(optimized))))
@@ -98,6 +99,19 @@ def _without_zeros():
         yield
     finally:
         rtlil.ModuleEmitter.emit_memory = emit
+
+
+@contextmanager
+def _without_collection():
+    """Keep Python from looking for garbage, which is more than a third of the time of a conversion:
+    what it makes lives until the end."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _ports(text: str, name: str) -> tuple[Port, ...]:

@@ -4,7 +4,8 @@
 // Python is executed per cycle. Every loop has a limit in cycles.
 //
 // SYSTOLITH_BUS_BYTES  bytes of a beat of external memory: 4, 8 or 16
-// VM_TRACE             1: with VCD traces
+// SYSTOLITH_PROBES     1: the signals of probes.vlt can be read, so runs can be recorded
+// VM_TRACE             1: with waveforms
 
 #include <algorithm>
 #include <bit>
@@ -18,6 +19,9 @@
 #include "verilated.h"
 #if VM_TRACE
 #include "verilated_vcd_c.h"
+#endif
+#if SYSTOLITH_PROBES
+#include "recorder.h"
 #endif
 
 #ifndef SYSTOLITH_BUS_BYTES
@@ -42,7 +46,7 @@ enum Outcome : int {
     kError = 2,      // the core stopped with an error
     kExtFault = 3,   // access outside external memory
     kNoAnswer = 4,   // the host port accepted or answered nothing
-    kNoTrace = 5,    // no trace: built without, or the file cannot be written
+    kNoTrace = 5,    // no waveform or recording: built without, or the file cannot be written
 };
 
 // Decides when the harness stalls: a reproducible share of the cycles.
@@ -98,12 +102,19 @@ public:
         if (presented_) std::memcpy(&top.PORT(ext_read, payload), reads_.front().bytes, kBeat);
     }
 
+    static bool reads(const Vchip& top) {
+        return top.PORT(ext_read, valid) && top.PORT(ext_read, ready);
+    }
+    static bool writes(const Vchip& top) {
+        return top.PORT(ext_write, valid) && top.PORT(ext_write, ready);
+    }
+
     void sample(Vchip& top, uint64_t cycle) {
         if (top.PORT(ext_request, valid) && top.PORT(ext_request, ready)) {
             requests_.push_back({uint32_t(top.PORT(ext_request, payload)),
                                  bool(top.PORT(ext_request, payload) >> 32 & 1), cycle + latency_});
         }
-        if (top.PORT(ext_write, valid) && top.PORT(ext_write, ready)) {
+        if (writes(top)) {
             std::memcpy(writes_.emplace_back().bytes, &top.PORT(ext_write, payload), kBeat);
         }
         if (presented_ && top.PORT(ext_read, ready)) {
@@ -220,10 +231,17 @@ public:
     void tick() {
         memory.drive(*top_, cycles, stalls_);
         host.drive(*top_, stalls_);
-        edge(0);
+        top_->clk = 0;
+        top_->eval();
+#if SYSTOLITH_PROBES
+        if (recorder_) recorder_->sample(*top_, cycles, Memory::reads(*top_), Memory::writes(*top_));
+#endif
+        dump();
         memory.sample(*top_, cycles);
         host.sample(*top_);
-        edge(1);
+        top_->clk = 1;
+        top_->eval();
+        dump();
         ++cycles;
     }
 
@@ -238,15 +256,21 @@ public:
         top_->rst = 0;
     }
 
-    bool trace_open(const char* path) {
+    // Write a waveform of the cycles from `first` up to, not including, `last`: those of the
+    // recording where there is one, else clock cycles. Each takes 1 us; its clock rises in the middle.
+    bool trace_open(const char* path, uint64_t first, uint64_t last) {
 #if VM_TRACE
         trace_close();
         trace_ = std::make_unique<VerilatedVcdC>();
+        trace_->set_time_unit("100ns");
+        trace_->set_time_resolution("100ns");
+        traced_from_ = first;
+        traced_to_ = last;
         top_->trace(trace_.get(), 99);
         trace_->open(path);
         return trace_->isOpen();
 #else
-        (void)path;
+        (void)path, (void)first, (void)last;
         return false;
 #endif
     }
@@ -257,6 +281,14 @@ public:
         trace_.reset();
 #endif
     }
+
+#if SYSTOLITH_PROBES
+    void record(size_t semaphores, size_t semaphore_width) {
+        recorder_ = std::make_unique<recorder::Recorder>(*top_, semaphores, semaphore_width);
+    }
+    void stop_recording() { recorder_.reset(); }
+    const recorder::Recorder* recorder() const { return recorder_.get(); }
+#endif
 
     // Run until `done()`, at most `limit` cycles.
     template <typename Done> int run_until(uint64_t limit, Done done) {
@@ -282,11 +314,18 @@ public:
     }
 
 private:
-    void edge(int clk) {
-        top_->clk = clk;
-        top_->eval();
+    void dump() {
 #if VM_TRACE
-        if (trace_) trace_->dump(2 * cycles + clk);
+        uint64_t cycle = cycles;
+#if SYSTOLITH_PROBES
+        if (recorder_) {
+            if (!recorder_->counting()) return;
+            cycle = recorder_->time() - 1;
+        }
+#endif
+        if (trace_ && cycle >= traced_from_ && cycle < traced_to_) {
+            trace_->dump(10 * cycle + 5 * top_->clk);
+        }
 #endif
     }
 
@@ -294,6 +333,10 @@ private:
     std::unique_ptr<Vchip> top_;
 #if VM_TRACE
     std::unique_ptr<VerilatedVcdC> trace_;
+    uint64_t traced_from_ = 0, traced_to_ = 0;
+#endif
+#if SYSTOLITH_PROBES
+    std::unique_ptr<recorder::Recorder> recorder_;
 #endif
     Stalls stalls_;
 
@@ -453,10 +496,52 @@ int systolith_run_queues(Harness* harness, RunArguments* arguments) {
     return QueueRun{*harness, *arguments}();
 }
 
-int systolith_trace_open(Harness* harness, const char* path) {
-    return harness->trace_open(path) ? kOk : kNoTrace;
+int systolith_trace_open(Harness* harness, const char* path, uint64_t first, uint64_t last) {
+    return harness->trace_open(path, first, last) ? kOk : kNoTrace;
 }
 
 void systolith_trace_close(Harness* harness) { harness->trace_close(); }
+
+// Start a recording; an earlier one is dropped.
+int systolith_record(Harness* harness, uint32_t semaphores, uint32_t semaphore_width) {
+#if SYSTOLITH_PROBES
+    if (semaphores > recorder::kSemaphores || semaphore_width > 16) return kNoTrace;
+    harness->record(semaphores, semaphore_width);
+    return kOk;
+#else
+    (void)harness, (void)semaphores, (void)semaphore_width;
+    return kNoTrace;
+#endif
+}
+
+// Cycles recorded so far.
+uint64_t systolith_recorded_cycles(Harness* harness) {
+#if SYSTOLITH_PROBES
+    return harness->recorder() ? harness->recorder()->time() : 0;
+#else
+    return (void)harness, 0;
+#endif
+}
+
+// The events of a channel, 16 bytes each, valid until the next call that runs the chip.
+const void* systolith_recorded_events(Harness* harness, uint32_t channel, uint64_t* count) {
+    *count = 0;
+#if SYSTOLITH_PROBES
+    if (!harness->recorder() || channel >= recorder::kChannels) return nullptr;
+    const auto& events = harness->recorder()->events(channel);
+    *count = events.size();
+    return events.data();
+#else
+    return (void)harness, (void)channel, nullptr;
+#endif
+}
+
+void systolith_record_end(Harness* harness) {
+#if SYSTOLITH_PROBES
+    harness->stop_recording();
+#else
+    (void)harness;
+#endif
+}
 
 }  // extern "C"

@@ -9,6 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+#: One event of a recording: when, in recorded cycles, and what.
+EVENT = np.dtype([("time", "<u8"), ("value", "<u8")])
+
 #: Cycles after which a host access that gets no answer is given up.
 HOST_LIMIT = 1_000_000
 
@@ -75,8 +78,12 @@ _SIGNATURES = {
     "host_write": (c_int, [c_void_p, c_uint32, c_uint32, _WORDS, c_uint64, c_uint64]),
     "host_read": (c_int, [c_void_p, c_uint32, c_uint32, _WORDS, c_uint64, c_uint64]),
     "run_queues": (c_int, [c_void_p, POINTER(_RunArguments)]),
-    "trace_open": (c_int, [c_void_p, c_char_p]),
+    "trace_open": (c_int, [c_void_p, c_char_p, c_uint64, c_uint64]),
     "trace_close": (None, [c_void_p]),
+    "record": (c_int, [c_void_p, c_uint32, c_uint32]),
+    "recorded_cycles": (c_uint64, [c_void_p]),
+    "recorded_events": (c_void_p, [c_void_p, c_uint32, POINTER(c_uint64)]),
+    "record_end": (None, [c_void_p]),
 }
 
 
@@ -255,18 +262,54 @@ class Harness:
         outcome = Outcome(self._call.run_queues(self._handle, byref(run)))
         return RunResult(outcome, run.cycles, run.status, tuple(run.pushed))
 
-    def trace_open(self, path: Path) -> None:
+    def trace_open(self, path: Path, first: int = 0, last: int | None = None) -> None:
         """Write a VCD from here on, until :meth:`trace_close` or the end.
+
+        Parameters
+        ----------
+        path : Path
+            The file.
+        first, last : int
+            Only cycles from ``first`` up to, not including, ``last``: those of the recording where
+            there is one, else clock cycles. A cycle takes 1 us, and its clock rises in the middle.
 
         Raises
         ------
         HarnessError
             When the library was built without ``trace=True`` or the file cannot be written.
         """
-        if self._call.trace_open(self._handle, str(path).encode()):
+        end = (1 << 64) - 1 if last is None else last
+        if self._call.trace_open(self._handle, str(path).encode(), first, end):
             raise HarnessError(f"cannot write a trace to {path}: the simulator was built without "
                                f"traces, or the folder cannot be written")
 
     def trace_close(self) -> None:
         """Finish the VCD."""
         self._call.trace_close(self._handle)
+
+    def record(self, *, semaphores: int, semaphore_width: int) -> None:
+        """Record what the engines do from here on; an earlier recording is dropped.
+
+        Raises
+        ------
+        HarnessError
+            When the library was built without ``probes=True``.
+        """
+        if self._call.record(self._handle, semaphores, semaphore_width):
+            raise HarnessError("the simulator was built without probes, so it cannot record")
+
+    @property
+    def recorded_cycles(self) -> int:
+        """Cycles in the recording: those that the chip's counters count."""
+        return self._call.recorded_cycles(self._handle)
+
+    def recorded(self, channel: int) -> NDArray:
+        """A copy of the events of a channel (``Channel`` in ``recorder.h``), as :data:`EVENT`."""
+        count = c_uint64()
+        start = self._call.recorded_events(self._handle, channel, byref(count))
+        size = count.value * EVENT.itemsize
+        return np.frombuffer(ctypes.string_at(start, size) if size else b"", EVENT)
+
+    def record_end(self) -> None:
+        """Stop recording and forget what was recorded."""
+        self._call.record_end(self._handle)

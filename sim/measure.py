@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from systolith.hw.config import Config
-from systolith.hw.isa import ENGINES
-from systolith.sw.runtime.device import Counters, EngineCounters
+from systolith.hw.isa import ENGINES, Engine
+from systolith.sw.runtime.device import Counters, EngineCounters, sum_counters
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,25 @@ class Measure:
             return None
         return self.macs / (self.cycles * self.config.peak_macs_per_cycle)
 
+    @property
+    def limits(self) -> dict[str, float]:
+        """Cycles that the work takes at least, by what bounds it: useful multiply-accumulates over
+        the peak of the ``array``, bytes moved over the width of the bus to external ``memory``,
+        beats of the ``vector`` unit."""
+        return {"array": self.macs / self.config.peak_macs_per_cycle,
+                "memory": self.counters.move_bytes / self.config.bus_bytes,
+                "vector": self.counters.engines[Engine.VECTOR].busy}
+
+    @property
+    def limit(self) -> str:
+        """The limit that takes longest."""
+        return max(self.limits, key=lambda name: self.limits[name])
+
+    @property
+    def share_of_limit(self) -> float | None:
+        """Cycles of the binding limit as a part of the run's."""
+        return None if self.cycles is None else self.limits[self.limit] / self.cycles
+
     def engines(self) -> dict[str, dict[str, int | None]]:
         """Cycles of each engine by state, and its commands, by the engine's name.
 
@@ -64,10 +83,5 @@ class Measure:
 
 def total(measures: Sequence[Measure]) -> Measure:
     """The sum over several runs on one configuration."""
-    counters = [measure.counters for measure in measures]
-    engines = {engine: EngineCounters(*map(sum, zip(
-        *(dataclasses.astuple(each.engines[engine]) for each in counters), strict=True)))
-        for engine in ENGINES}
     return Measure(measures[0].config, sum(measure.macs for measure in measures),
-                   Counters(sum(each.cycles for each in counters),
-                            sum(each.move_bytes for each in counters), engines))
+                   sum_counters([measure.counters for measure in measures]))

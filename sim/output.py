@@ -1,6 +1,6 @@
 """What all commands share: errors that are fit to print, and JSON."""
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
@@ -35,10 +35,10 @@ def user_errors() -> Iterator[None]:
 
     try:
         yield
-    except (ConfigError, ModelError) as error:
+    except (ConfigError, ModelError, ProgramError) as error:
         fail(error, USAGE)
-    except (CommandError, CompileError, DeviceError, HarnessError, ProgramError, StuckError,
-            ToolchainError, VerifyError) as error:
+    except (CommandError, CompileError, DeviceError, HarnessError, StuckError, ToolchainError,
+            VerifyError) as error:
         fail(error)
     except BrokenPipeError:
         # Whoever read the output has seen enough; typer ends quietly.
@@ -58,7 +58,7 @@ def writable_path(value: str | None) -> str | None:
     return value
 
 
-def write_json(result: Mapping[str, object], target: str | None) -> bool:
+def write_json(result: Mapping[str, object] | Sequence[object], target: str | None) -> bool:
     """Write a result to a file, or to standard output for ``-``, where given.
 
     Returns
@@ -72,5 +72,9 @@ def write_json(result: Mapping[str, object], target: str | None) -> bool:
     if target == STDOUT:
         typer.echo(text)
         return False
-    Path(target).write_text(text + "\n", encoding="utf-8")
+    try:
+        Path(target).write_text(text + "\n", encoding="utf-8")
+    except OSError as error:
+        # A full disk is reported without the file's name.
+        fail(f"cannot write {target}: {error.strerror or error}")
     return True

@@ -2,6 +2,7 @@
 
 What stands between the two markers of that page is replaced by figures of seeded runs on the RTL.
 """
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -9,18 +10,25 @@ import numpy as np
 
 from systolith.hw.configs import SIMULATED, get_config
 from systolith.sim.attention import prepare_layer
-from systolith.sim.commands.bench import BENCHMARKS, bench
+from systolith.sim.benchmarks import BENCHMARKS
+from systolith.sim.benchmarks.models import first_layers
+from systolith.sim.cli import RESULTS
+from systolith.sim.commands.bench import Outcome, bench
 from systolith.sim.devices import open_device
 from systolith.sim.measure import Measure
 from systolith.sim.progress import Progress
+from systolith.sim.shares import SHARES
+from systolith.sw.compiler.fusion import Fusion, count_fusion
 from systolith.sw.compiler.quantize import scale_word_of
-from systolith.sw.decoder import Session, compile_decoder
+from systolith.sw.decoder import compile_decoder
+from systolith.sw.decoder.compiled import Shape
 from systolith.sw.decoder.evaluate import exact_answers, perplexity
-from systolith.sw.models import MODELS, load_model
+from systolith.sw.encoder import compile_encoder, quantized_encoder
+from systolith.sw.models import INCLUDED, load_model
 from systolith.sw.models.datasets import shakespeare
+from systolith.sw.models.encoders import load_encoder
 from systolith.sw.reference.softmax import LOG2_UNITS, softmax
 
-PAGE = Path("docs/results.md")
 BEGIN, END = "<!-- begin of generated tables -->\n", "<!-- end of generated tables -->\n"
 
 #: Row lengths of the softmax table.
@@ -70,19 +78,45 @@ def _softmax_table() -> str:
                     ("row length", "mean error", "worst error", "error of P V"), rows)
 
 
-def _bench_table(progress: Progress) -> str:
-    outcomes = bench(list(BENCHMARKS), config="sim16", device="rtl", progress=progress)
+#: Titles of the benchmark tables, the groups in each, and what they are.
+_BENCH_TABLES = (
+    ("Matrix products", ("product", "ragged", "minilm", "glassllm", "smollm2"),
+     "Operands come from external memory and the INT16 result goes there; `resident`: both "
+     "operands are in the core and the INT8 result stays, as far as they fit."),
+    ("Pruned weights", ("pruned",),
+     "The share of weight tiles that are zero is in the name; useful work has none of them."),
+    ("Attention alone", ("attention",),
+     "Scores, softmax and mixed values of two or four heads; queries, keys, values in the core."),
+    ("Layers and models", ("layer", "model"),
+     "With all moves; weights of glassllm's layers stay in the core, those of MiniLM and of "
+     "SmolLM2's layer stream."),
+)
+
+_BENCH_TEXT = ("`systolith bench` on the RTL, peak 256 multiply-accumulates a cycle; every result "
+               "is compared bit by bit. `model`: cycles of the cycle model. What was lost adds up "
+               "with the useful work to 100 %; [performance](performance.md) tells the causes.")
+
+
+def bench_tables(outcomes: Sequence[Outcome]) -> list[str]:
+    """Sections of the page with what benchmarks gave."""
+    groups = [(title, text, [each for each in outcomes if each.name.partition("-")[0] in names])
+              for title, names, text in _BENCH_TABLES]
+    return [_bench_table(title, text, chosen) for title, text, chosen in groups if chosen]
+
+
+def _bench_table(title: str, text: str, outcomes: Sequence[Outcome]) -> str:
+    causes = [cause for cause in SHARES if any(each.lost and each.lost[cause] for each in outcomes)]
     rows = []
     for outcome in outcomes:
-        measure, matrix = outcome.measure, outcome.measure.engines()["matrix"]
+        measure, lost = outcome.measure, outcome.lost or {}
         rows.append((outcome.name, "yes" if outcome.bit_exact else "NO", f"{measure.cycles:,}",
-                     f"{measure.macs:,}", _percent(measure.utilization),
-                     _percent((matrix["busy"] or 0) / (measure.cycles or 1))))
-    text = ("On `sim16`, peak 256 multiply-accumulates a cycle. Products have resident operands; "
-            "attention (glassllm layer 0) includes loading weights and storing the result. Useful "
-            "work: no padding, no masked scores.")
-    return _section("Use of the array (`systolith bench`)", text,
-                    ("work", "bit exact", "cycles", "useful MACs", "of peak", "array busy"), rows)
+                     f"{outcome.model_cycles:,}",
+                     _percent(measure.utilization), measure.limit,
+                     _percent(measure.share_of_limit),
+                     *(f"{lost[cause]:.1f}" if lost.get(cause) else "" for cause in causes)))
+    head = ("work", "bit exact", "cycles", "model", "of peak", "limit", "of limit",
+            *(f"{cause} %" for cause in causes))
+    return _section(title, f"{_BENCH_TEXT} {text}", head, rows)
 
 
 def _percent(share: float | None) -> str:
@@ -94,7 +128,7 @@ def _layer_table(progress: Progress) -> str:
     for name in SIMULATED:
         with open_device("rtl", get_config(name), progress=progress) as device:
             rows += [_layer_row(model, layer, device)
-                     for model in MODELS for layer in range(load_model(model).layers)]
+                     for model in INCLUDED for layer in range(load_model(model).layers)]
     text = ("Default prompt, which does not take part in the calibration. The error is that of the "
             "layer's output against float64; the share is of the output's RMS.")
     return _section("Attention layers of pretrained models on the RTL", text,
@@ -117,9 +151,9 @@ def _layer_row(name: str, index: int, device) -> tuple[str, ...]:
 def _accuracy_table(progress: Progress) -> str:
     with progress.stage("accuracy"):
         config = get_config("sim16")
-        measures = [exact_answers(load_model(name), config) for name in MODELS
+        measures = [exact_answers(load_model(name), config) for name in INCLUDED
                     if name.startswith("mathformer")]
-        measures.append(perplexity(load_model("glassllm"), shakespeare(), config))
+        measures.append(perplexity(load_model("glassllm"), shakespeare()))
     rows = ((each.model, each.measure, f"{each.samples:,}", f"{each.float:.2f}", f"{each.ours:.2f}")
             for each in measures)
     text = ("`systolith eval MODEL`. Greedy answers of the mathformers to all problems of single "
@@ -129,33 +163,62 @@ def _accuracy_table(progress: Progress) -> str:
                     ("model", "measure", "samples", "float", "ours"), rows)
 
 
-def _decoder_table(progress: Progress) -> str:
-    config, model = get_config("sim16"), load_model("glassllm")
-    compiled = compile_decoder(model, config)
-    ids = (model.encode(model.default_prompt) * 4)[:100]
-    rows = []
-    with open_device("rtl", config, progress=progress) as device:
-        session = Session(compiled, device)
-        for name, result in (("prefill of 100 tokens", session.prefill(ids)),
-                             ("one token at context 100", session.step(ids[0]))):
-            measure = Measure(config, result.macs, result.counters)
-            vector = measure.engines()["vector"]
-            rows.append((name, f"{measure.cycles:,}", f"{measure.macs:,}",
-                         _percent(measure.utilization),
-                         _percent((vector["busy"] or 0) / (measure.cycles or 1))))
-    text = ("The whole model on `sim16`, from embedding to the choice of the token, weights "
-            "resident.")
-    return _section("Whole glassllm on the RTL", text,
-                    ("work", "cycles", "useful MACs", "of peak", "vector unit busy"), rows)
+def _fusion_table(progress: Progress) -> str:
+    with progress.stage("fusion"):
+        layers = [("MiniLM, length 128", _encoder_layer(128))]
+        layers += [(f"glassllm, {what}", _decoder_layer(shape)) for what, shape in (
+            ("prefill of 100 tokens", Shape(100, 0, False)),
+            ("one token at context 100", Shape(1, 100, False)))]
+    rows = ((name, f"{each.plain_commands:,}", f"{each.commands:,}", _percent(each.saved),
+             f"{each.plain_passes:,}", f"{each.passes:,}", _percent(each.saved_passes),
+             f"{each.plain_beats:,}", f"{each.beats:,}") for name, each in layers)
+    text = ("One layer on `sim16`. Before: a pass for each addition of a bias, scale, function, "
+            "rotation, residual and reduction. After: as the compiler emits them. Commands are "
+            "those of all engines, beats those of the vector unit.")
+    return _section("Commands and passes before and after fusion", text,
+                    ("layer", "commands before", "after", "saved", "passes before", "after",
+                     "saved", "beats before", "after"), rows)
+
+
+def _decoder_layer(shape: Shape) -> Fusion:
+    """What the second layer of glassllm adds to a run."""
+    model, config = load_model("glassllm"), get_config("sim16")
+    one, two = (compile_decoder(first_layers(model, layers), config).run(shape).program
+                for layers in (1, 2))
+    return count_fusion(two.all_commands()) - count_fusion(one.all_commands())
+
+
+def _encoder_layer(length: int) -> Fusion:
+    """What the second layer of MiniLM adds to a run."""
+    config, encoder = get_config("sim16"), load_encoder("minilm")
+    one, two = (compile_encoder(quantized_encoder(first_layers(encoder, layers)), config,
+                                length=length).program for layers in (1, 2))
+    return count_fusion(two.all_commands()) - count_fusion(one.all_commands())
+
+
+def renew(sections: Iterable[str], page: Path, *, only: bool = False) -> None:
+    """Put sections into the page, each in the place of the one with its title, or after all.
+
+    ``only``: others are left out.
+    """
+    before, _, rest = page.read_text().partition(BEGIN)
+    old, _, after = rest.partition(END)
+    found = {_title(part): part.strip() + "\n" for part in re.split(r"(?m)^(?=## )", old)
+             if part.strip() and not only}
+    found |= {_title(section): section for section in sections}
+    page.write_text(before + BEGIN + "\n" + "\n".join(found.values()) + "\n" + END + after)
+
+
+def _title(section: str) -> str:
+    return section.partition("\n")[0]
 
 
 def main() -> None:
     """Measure everything and renew the page."""
     progress = Progress()
-    tables = [_softmax_table(), _bench_table(progress), _decoder_table(progress),
-              _accuracy_table(progress), _layer_table(progress)]
-    before, _, rest = PAGE.read_text().partition(BEGIN)
-    PAGE.write_text(before + BEGIN + "\n" + "\n".join(tables) + "\n" + END + rest.partition(END)[2])
+    outcomes = list(bench(BENCHMARKS.values(), config="sim16", device="rtl", progress=progress))
+    renew([_softmax_table(), *bench_tables(outcomes), _fusion_table(progress),
+           _accuracy_table(progress), _layer_table(progress)], Path(RESULTS), only=True)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """The RTL device: the generated chip in Verilator."""
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ from systolith.hw.isa import ENGINES, Control, Engine, Register
 from systolith.sim.chip import chip_verilog
 from systolith.sim.harness import Harness, HarnessError, Outcome
 from systolith.sim.progress import Progress
+from systolith.sim.trace import Recorder
 from systolith.sim.verilate import build_simulator
 from systolith.sw.runtime.device import DEFAULT_MAX_CYCLES, Counters, Memory, StuckError
 from systolith.sw.runtime.registers import RegisterDevice, status_mask, stopped
@@ -51,10 +53,12 @@ class RtlDevice(RegisterDevice):
         progress = progress or Progress(quiet=True)
         self.config = config
         library = build_simulator(chip_verilog(config, progress=progress),
-                                  bus_bytes=config.bus_bytes, trace=trace, progress=progress)
+                                  bus_bytes=config.bus_bytes, probes=True, trace=trace,
+                                  progress=progress)
         self.harness = Harness(library, ext_bytes=config.ext_bytes, latency=latency,
                                 stall_percent=stall_percent, seed=seed)
         self.harness.reset()
+        self._recorder: Recorder | None = None
         self._forget()
 
     def __enter__(self) -> "RtlDevice":
@@ -67,9 +71,28 @@ class RtlDevice(RegisterDevice):
         """Free the simulated chip."""
         self.harness.close()
 
-    def trace(self, path: Path) -> None:
-        """Write a VCD from here on until :meth:`close`; needs ``trace=True``."""
-        self.harness.trace_open(path)
+    def trace(self, path: Path, first: int = 0, last: int | None = None) -> None:
+        """Write a VCD from here on until :meth:`close`; needs ``trace=True``. For ``first`` and
+        ``last`` see :meth:`Harness.trace_open`."""
+        self.harness.trace_open(path, first, last)
+
+    @contextmanager
+    def record(self) -> Iterator[Recorder]:
+        """Record all runs inside the ``with`` block; ask the recorder for its trace before the end.
+
+        Raises
+        ------
+        HarnessError
+            When a recording is going on.
+        """
+        if self._recorder:
+            raise HarnessError("a recording is going on already; end it first")
+        self._recorder = Recorder(self.harness, self.config)
+        try:
+            yield self._recorder
+        finally:
+            self._recorder.close()
+            self._recorder = None
 
     def _forget(self) -> None:
         """The queues are empty and nothing is counted."""
@@ -109,6 +132,8 @@ class RtlDevice(RegisterDevice):
     def run_words(self, queues: Mapping[Engine, Sequence[int]]) -> None:
         for engine, words in queues.items():
             self._queues[engine].extend(words)
+            if self._recorder:
+                self._recorder.sent(engine, words)
 
     def wait(self, max_cycles: int = DEFAULT_MAX_CYCLES) -> Counters:
         # Words are pushed before the start; those of an earlier run must not start with them.
@@ -142,6 +167,8 @@ class RtlDevice(RegisterDevice):
 
     def reset(self) -> None:
         self.write_register(Register.CONTROL, Control.RESET)
+        if self._recorder:
+            self._recorder.reset()
         self._forget()
 
 

@@ -26,12 +26,16 @@ def print_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         table.add_column(head, justify="right" if index else "left")
     for row in rows:
         table.add_row(*row)
-    _print_trimmed(table)
+    _print_trimmed(table, whole=True)
 
 
-def _print_trimmed(table: Table) -> None:
-    """Print without the blanks that fill lines; brackets in a prompt are no markup."""
+def _print_trimmed(table: Table, *, whole: bool = False) -> None:
+    """Print without the blanks that fill lines; brackets in a prompt are no markup. ``whole``: cut
+    nothing off where no terminal sets a width."""
     console = Console(markup=False, highlight=False, emoji=False)
+    if whole and not console.is_terminal:
+        unbounded = console.options.update(max_width=1 << 16)
+        console.width = max(console.width, console.measure(table, options=unbounded).maximum)
     with console.capture() as capture:
         console.print(table)
     for line in capture.get().splitlines():

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from systolith.sim import cxx
+from systolith.sim.merged_writes import merge_writes
 from systolith.sim.progress import Progress
 from systolith.sim.store import cached, digest
 
@@ -11,6 +12,9 @@ from systolith.sim.store import cached, digest
 TOP = "chip"
 LIBRARY = "simulator.so"
 HARNESS = Path(__file__).with_name("harness.cpp")
+RECORDER = HARNESS.with_name("recorder.h")
+#: Which signals the recorder reads.
+PROBES = HARNESS.with_name("probes.vlt")
 
 #: The pass `merge_cond` is quadratic in registers that share an enable: minutes for a large array,
 #: no gain in speed. The splits let the C++ compiler work side by side.
@@ -21,23 +25,26 @@ FAST_FLAGS = ("-O2", *cxx.native_flags())
 SLOW_FLAGS = ("-O0",)
 
 
-def _flags(bus_bytes: int, trace: bool) -> tuple[str, ...]:
+def _flags(bus_bytes: int, probes: bool, trace: bool) -> tuple[str, ...]:
     if bus_bytes not in (4, 8, 16):
         raise ValueError(f"bus_bytes must be 4, 8 or 16, not {bus_bytes!r}")
-    return (f"-DSYSTOLITH_BUS_BYTES={bus_bytes}", *_trace_flags(trace))
+    return (f"-DSYSTOLITH_BUS_BYTES={bus_bytes}", f"-DSYSTOLITH_PROBES={int(probes)}",
+            *_trace_flags(trace))
 
 
 def _trace_flags(trace: bool) -> tuple[str, ...]:
     return (f"-DVM_TRACE={int(trace)}", f"-DVM_TRACE_VCD={int(trace)}")
 
 
-def simulator_key(verilog: str, *, bus_bytes: int, trace: bool = False) -> str:
+def simulator_key(verilog: str, *, bus_bytes: int, probes: bool = False,
+                  trace: bool = False) -> str:
     """SHA-256 of everything that the library of :func:`build_simulator` depends on."""
-    flags = (*VERILATOR_FLAGS, *FAST_FLAGS, *SLOW_FLAGS, *_flags(bus_bytes, trace))
-    return digest("simulator", verilog, HARNESS.read_bytes(), cxx.tool_versions(), *flags)
+    flags = (*VERILATOR_FLAGS, *FAST_FLAGS, *SLOW_FLAGS, *_flags(bus_bytes, probes, trace))
+    files = (path.read_bytes() for path in (HARNESS, RECORDER, PROBES))
+    return digest("simulator", verilog, *files, cxx.tool_versions(), *flags)
 
 
-def build_simulator(verilog: str, *, bus_bytes: int, trace: bool = False,
+def build_simulator(verilog: str, *, bus_bytes: int, probes: bool = False, trace: bool = False,
                     progress: Progress | None = None) -> Path:
     """The shared library for :class:`systolith.sim.harness.Harness`, from the cache or built.
 
@@ -47,6 +54,9 @@ def build_simulator(verilog: str, *, bus_bytes: int, trace: bool = False,
         Source text with a top module named ``chip``.
     bus_bytes : int
         Bytes of a beat of external memory: 4, 8 or 16.
+    probes : bool
+        Keep the signals of ``probes.vlt`` readable, so that runs can be recorded. It costs nothing
+        while none is; the source must be the chip.
     trace : bool
         Build with VCD traces, which makes the simulation slower even where none is written.
     progress : Progress, optional
@@ -65,13 +75,14 @@ def build_simulator(verilog: str, *, bus_bytes: int, trace: bool = False,
         When a tool is missing or fails.
     """
     progress = progress or Progress()
-    flags = _flags(bus_bytes, trace)
+    verilog = merge_writes(verilog)
+    flags = _flags(bus_bytes, probes, trace)
     _check_top(verilog, TOP)
 
     def build(folder: Path) -> None:
-        _build(folder, verilog, TOP, HARNESS, flags, trace, progress)
+        _build(folder, verilog, TOP, HARNESS, flags, probes, trace, progress)
 
-    key = simulator_key(verilog, bus_bytes=bus_bytes, trace=trace)
+    key = simulator_key(verilog, bus_bytes=bus_bytes, probes=probes, trace=trace)
     return cached("simulators", key, build) / LIBRARY
 
 
@@ -82,11 +93,12 @@ def build_library(verilog: str, *, top: str, harness: Path, trace: bool = False,
     ``harness`` includes the class ``V<top>``; VM_TRACE tells it whether there are traces. For the
     rest see :func:`build_simulator`.
     """
+    verilog = merge_writes(verilog)
     flags = _trace_flags(trace)
     _check_top(verilog, top)
 
     def build(folder: Path) -> None:
-        _build(folder, verilog, top, harness, flags, trace, progress)
+        _build(folder, verilog, top, harness, flags, False, trace, progress)
 
     key = digest("library", verilog, top, harness.read_bytes(), cxx.tool_versions(),
                  *VERILATOR_FLAGS, *FAST_FLAGS, *SLOW_FLAGS, *flags)
@@ -99,7 +111,7 @@ def _check_top(verilog: str, top: str) -> None:
 
 
 def _build(folder: Path, verilog: str, top: str, harness: Path, flags: Sequence[str],
-           trace: bool, progress: Progress) -> None:
+           probes: bool, trace: bool, progress: Progress) -> None:
     source = folder / f"{top}.v"
     source.write_text(verilog)
     generated = folder / "cpp"
@@ -109,7 +121,8 @@ def _build(folder: Path, verilog: str, top: str, harness: Path, flags: Sequence[
         runtime = cxx.runtime_objects(names)
     with progress.stage("Verilator"):
         cxx.verilate(source, top=top, prefix=f"V{top}", folder=generated,
-                     flags=[*VERILATOR_FLAGS, *(["--trace-vcd"] * trace)])
+                     flags=[*VERILATOR_FLAGS, *([str(PROBES)] * probes),
+                            *(["--trace-vcd"] * trace)])
     with progress.stage("C++ compiler"):
         objects = _compile(generated, harness, flags)
         cxx.link([*objects, *runtime], output=folder / LIBRARY, flags=["-shared"])

@@ -1,88 +1,113 @@
-"""``systolith bench``: cycles and share of the peak of a few fixed pieces of work."""
-from collections.abc import Callable, Iterator, Sequence
+"""``systolith bench``: cycles of the named benchmarks, and where those that are lost went."""
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
-from itertools import chain, cycle, islice
 from typing import Any
 
 from systolith.hw.config import Config
 from systolith.hw.configs import get_config
-from systolith.sim.attention import prepare_layer
+from systolith.sim.benchmarks.work import Benchmark
 from systolith.sim.devices import open_device
 from systolith.sim.measure import Measure
+from systolith.sim.modelled import modelled_cycles
 from systolith.sim.progress import Progress
+from systolith.sim.shares import DECIMALS, lost_shares
 from systolith.sim.text import number, print_table
-from systolith.sw.compiler import compile_product
-from systolith.sw.models import Model, load_model
+from systolith.sw.compiler import CompileError
 from systolith.sw.runtime.device import Device
+from systolith.sw.runtime.functional import FunctionalDevice
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """One benchmark that ran."""
+    """One benchmark that ran. On a device with time, ``lost`` is the percentage of the cycles by
+    cause, and ``model_cycles`` are those of the cycle model for the same commands."""
 
     name: str
     device: str
     measure: Measure
     bit_exact: bool
+    lost: dict[str, float] | None = None
+    model_cycles: int | None = None
 
     def as_json(self) -> dict[str, Any]:
         """The values under their stable keys."""
-        utilization = self.measure.utilization
-        return {"name": self.name, "config": self.measure.config.name, "device": self.device,
-                "bit_exact": self.bit_exact, "cycles": self.measure.cycles,
-                "macs": self.measure.macs,
-                "percent_of_peak": None if utilization is None else round(100 * utilization, 3)}
+        measure = self.measure
+        return {"name": self.name, "config": measure.config.name, "device": self.device,
+                "bit_exact": self.bit_exact, "cycles": measure.cycles, "macs": measure.macs,
+                "percent_of_peak": self.percent_of_peak,
+                "percent_of_limit": self.percent_of_peak if measure.limit == "array"
+                else _percent(measure.share_of_limit), "limit": measure.limit,
+                "lost": self.lost, "model_cycles": self.model_cycles}
+
+    @property
+    def percent_of_peak(self) -> float | None:
+        """Useful work in percent, rounded to what the losses leave of 100."""
+        if self.lost is None:
+            return _percent(self.measure.utilization)
+        return round(100 - sum(self.lost.values()), DECIMALS)
+
+    @property
+    def main_loss(self) -> str:
+        """The cause that cost most and its percentage."""
+        cause, share = max((self.lost or {"": 0.0}).items(), key=lambda item: item[1])
+        return f"{cause} {share:.1f}" if share else "-"
 
 
-Benchmark = Callable[[Device], tuple[int, object]]
+def _percent(share: float | None) -> float | None:
+    return None if share is None else round(100 * share, DECIMALS)
 
 
-def _product(m: int, k: int, n: int, device: Device):
-    product = compile_product(device.config, m=m, k=k, n=n)
-    return product.macs, product.run(device)
+def bench(benchmarks: Iterable[Benchmark], *, config: str, device: str, progress: Progress,
+          skip: bool = False) -> Iterator[Outcome]:
+    """Run benchmarks one after the other.
 
-
-def _attention(length: int, device: Device):
-    model = load_model("glassllm")
-    layer = prepare_layer(model, 0, tokens(model, length), device.config)
-    return layer.compiled.macs, layer.compiled.run(device, layer.x, layer.h)
-
-
-def tokens(model: Model, length: int) -> list[int]:
-    """So many tokens: the model's own prompts one after the other, over and over."""
-    ids = chain.from_iterable(model.encode(prompt) for prompt in model.prompts)
-    return list(islice(cycle(ids), length))
-
-
-#: By name: what runs on a device, giving useful multiply-accumulates and a result.
-BENCHMARKS: dict[str, Benchmark] = {
-    **{f"product-{m}x{k}x{n}": partial(_product, m, k, n)
-       for m, k, n in ((1, 576, 1536), (128, 384, 384))},
-    **{f"attention-{length}": partial(_attention, length) for length in (16, 64, 128)},
-}
-
-
-def bench(names: Sequence[str], *, config: str, device: str,
-          progress: Progress) -> Iterator[Outcome]:
-    """Run the benchmarks of these names (keys of :data:`BENCHMARKS`) one after the other.
+    Parameters
+    ----------
+    skip : bool
+        Leave out, with a note, those for which the configuration is too small.
 
     Raises
     ------
-    ConfigError, CompileError
-        When the configuration is unknown or too small.
+    ConfigError
+        When the configuration is unknown.
+    CompileError
+        When it is too small, unless ``skip``.
     """
     chosen: Config = get_config(config)
     with open_device(device, chosen, progress=progress) as opened:
-        for name in names:
-            with progress.stage(name):
-                macs, result = BENCHMARKS[name](opened)
-            yield Outcome(name, device, Measure(chosen, macs, result.counters), result.bit_exact)
+        for benchmark in benchmarks:
+            try:
+                with progress.stage(benchmark.name):
+                    outcome = _outcome(benchmark, opened)
+            except CompileError as error:
+                if not skip:
+                    raise
+                progress.note(f"{benchmark.name} is left out: {error}")
+            else:
+                yield outcome
+
+
+def _outcome(benchmark: Benchmark, device: Device) -> Outcome:
+    run = benchmark.prepare(device)
+    if isinstance(device, FunctionalDevice):
+        work = run()
+        measure = Measure(device.config, work.macs, work.counters)
+        return Outcome(benchmark.name, device.name, measure, work.bit_exact)
+    with device.record() as recorder:
+        work = run()
+        trace = recorder.trace()
+    measure = Measure(device.config, work.macs, work.counters)
+    return Outcome(benchmark.name, device.name, measure, work.bit_exact,
+                   lost_shares(measure, trace, work.head_dim), modelled_cycles(trace))
 
 
 def print_outcomes(outcomes: Sequence[Outcome]) -> None:
     """One line a benchmark."""
-    keys = ("cycles", "macs", "percent_of_peak")
-    rows = ([each.name, "yes" if each.bit_exact else "NO",
-             *(number(each.as_json()[key]) for key in keys)] for each in outcomes)
-    print_table(("benchmark", "bit exact", "cycles", "useful MACs", "% of peak"), rows)
+    rows = ([each.name, number(each.measure.cycles), _short(each.measure.utilization),
+             f"{each.measure.limit} {_short(each.measure.share_of_limit)}", each.main_loss]
+            for each in outcomes)
+    print_table(("benchmark", "cycles", "% peak", "% of limit", "most lost, %"), rows)
+
+
+def _short(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.1f}"

@@ -1,6 +1,7 @@
 """``systolith run MODEL --tokens N``: a whole decoder writes text, token by token."""
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from systolith.hw.config import Config
 from systolith.hw.configs import get_config
@@ -9,11 +10,15 @@ from systolith.sim.measure import Measure, total
 from systolith.sim.progress import Progress
 from systolith.sim.text import number, percent, print_facts
 from systolith.sw.decoder import Session, StepResult, compile_decoder
+from systolith.sw.decoder.work import Work, total_work
 from systolith.sw.models import Model, ModelError, load_model
 from systolith.sw.runtime.sampling import Sampling
 
 #: Tokens after which a model has said what it has to say.
-ENDS = ("</s>", "<eos>")
+ENDS = ("</s>", "<eos>", "<|im_end|>", "<|endoftext|>")
+
+#: How the report calls what bounds a part.
+ENGINES = {"array": "the array", "vector": "the vector unit", "memory": "external memory"}
 
 #: Tokens written when the command line does not say how many.
 DEFAULT_TOKENS = 40
@@ -80,6 +85,11 @@ class Completion:
         """Cycles and work of everything but loading the weights."""
         return self._measure(self.results)
 
+    @property
+    def work(self) -> tuple[Work, ...]:
+        """What each part of the model needed of the engines, over all runs."""
+        return total_work([each.work for each in self.results])
+
     def _measure(self, results: tuple[StepResult, ...]) -> Measure:
         return total([Measure(self.config, each.macs, each.counters) for each in results])
 
@@ -91,7 +101,7 @@ class Completion:
                 "config": self.config.name, "device": self.request.device,
                 "stall": self.request.stall, "seed": self.request.seed, **self.measure.as_json(),
                 "prefill": self.prefill.as_json(), "decode": decode and decode.as_json(),
-                "seconds": self.seconds}
+                "parts": [part.as_json() for part in self.work], "seconds": self.seconds}
 
 
 def complete(request: Request, *, show: Callable[[str], None], progress: Progress) -> Completion:
@@ -135,6 +145,8 @@ def _write(request: Request, model: Model, session: Session, results: list[StepR
             break
         written.append(token)
         whole = model.detokenize([*ids, *written])[len(before):]
+        # A token may end within a character of several bytes: wait for the rest of it.
+        whole = whole.rstrip("\ufffd")
         show(whole[len(text):])
         text = whole
         if len(written) < request.tokens:
@@ -153,7 +165,20 @@ def print_completion(done: Completion) -> None:
                                  ("Decode", done.decode, len(done.results) - 1)):
         if measure is not None:
             facts.append((name, _cost(measure, count)))
+    facts += [("Bytes moved", number(done.measure.counters.move_bytes)),
+              ("Bound by", _bounds(done.work))]
     print_facts(facts)
+
+
+def _bounds(work: Sequence[Work]) -> str:
+    """What bounds each part; parts after each other with the same bound together."""
+    texts = []
+    for bound, group in groupby(work, key=lambda part: part.bound):
+        parts = list(group)
+        names = parts[0].name + (f" to {parts[-1].name}" if len(parts) > 1 else "")
+        cycles = sum(part.least for part in parts)
+        texts.append(f"{names} by {ENGINES[bound]}, at least {cycles:,} cycles")
+    return "; ".join(texts)
 
 
 def _cost(measure: Measure, count: int) -> str:

@@ -3,11 +3,8 @@
 The lowerings write commands in an order in which they could run one by one. That order decides what
 runs side by side: the scheduler keeps each engine's order and lets go of the rest.
 """
-import numpy as np
-from numpy.typing import NDArray
-
 from systolith.hw.config import Config
-from systolith.hw.isa import Command
+from systolith.hw.isa import Command, Engine
 from systolith.sw.compiler.allocate import CapacityError, with_advice
 from systolith.sw.compiler.calibrate import Calibration
 from systolith.sw.compiler.compiled import CompiledAttention
@@ -15,16 +12,23 @@ from systolith.sw.compiler.errors import CompileError
 from systolith.sw.compiler.fields import Span, spans
 from systolith.sw.compiler.heads import HeadLowering
 from systolith.sw.compiler.image import Image, Place
-from systolith.sw.compiler.layout import column_constants, pad, vector_words, weight_tiles
-from systolith.sw.compiler.plan import Plan, Shape, plan
+from systolith.sw.compiler.layout import column_constants, pad_rows, vector_words, weight_tiles
+from systolith.sw.compiler.plan import BlockRows, Plan, Shape, default_block_rows, plan
 from systolith.sw.compiler.projections import ProjectionLowering
 from systolith.sw.compiler.quantize import quantize_attention
 from systolith.sw.compiler.schedule import schedule
+from systolith.sw.compiler.skipping import skip_zero_tiles
 from systolith.sw.compiler.verifier import verify
+from systolith.sw.compiler.zero_tiles import useful_elements
+from systolith.sw.estimate import estimate
+from systolith.sw.estimate.search import refine
 from systolith.sw.reference.attention import QuantizedAttention
 from systolith.sw.reference.numerics import exp2_table
 from systolith.sw.reference.weights import AttentionWeights
 from systolith.sw.runtime.program import Program
+
+#: Each engine's queue.
+Streams = dict[Engine, list[Command]]
 
 
 def compile_attention(weights: AttentionWeights, scales: Calibration, config: Config, *,
@@ -43,9 +47,9 @@ def compile_attention(weights: AttentionWeights, scales: Calibration, config: Co
         Positions that exist; the ones after them are padding that no position attends to.
     name : str
         For messages and reports.
-    block_rows : int
-        Rows that products and passes alternate over, where memories allow; the default depends on
-        the configuration.
+    block_rows : int, optional
+        Rows that products and passes alternate over, where memories allow; by default those with
+        which the cycle model is fastest.
 
     Raises
     ------
@@ -62,7 +66,7 @@ def compile_attention(weights: AttentionWeights, scales: Calibration, config: Co
         return _compile(weights, layer, shape, config, what, name, block_rows)
     except CapacityError as error:
         raise with_advice(error, lambda other: _build(
-            layer, plan(shape, other, what, block_rows), other, what)) from None
+            layer, plan(shape, other, what), other, what)) from None
 
 
 def _shape(weights: AttentionWeights, length: int, valid: int | None) -> Shape:
@@ -81,11 +85,37 @@ def _shape(weights: AttentionWeights, length: int, valid: int | None) -> Shape:
 
 def _compile(weights: AttentionWeights, layer: QuantizedAttention, shape: Shape, config: Config,
              what: str, name: str, block_rows: int | None) -> CompiledAttention:
-    image, places, commands = _build(layer, plan(shape, config, what, block_rows), config, what)
-    program = Program(config, schedule([*image.loads, *commands], config), tuple(image.sections),
-                      name, shape.macs)
-    verify(config, program.commands)
+    def scheduled(rows: BlockRows) -> tuple[Image, dict[str, Place], Streams]:
+        image, places, commands = _build(layer, plan(shape, config, what, rows), config, what)
+        commands = skip_zero_tiles([*image.loads, *commands], image.sections, config)
+        return image, places, schedule(commands, config)
+
+    if block_rows is not None:
+        image, places, streams = scheduled(BlockRows.of(block_rows))
+    else:
+        image, places, streams = refine(
+            BlockRows.of(default_block_rows(config)), _alternatives(config), scheduled,
+            lambda compiled: estimate(config, compiled[2]).cycles, refused=CompileError).compiled
+    verify(config, streams)
+    program = Program(config, streams, tuple(image.sections), name,
+                      _macs(layer, shape, config))
     return CompiledAttention(program, weights, layer, shape, places)
+
+
+def _alternatives(config: Config) -> dict[str, list[int]]:
+    """Rows of blocks that are worth a try. Short ones start and end sooner, but each costs a
+    command, and fences show more; so it depends on the length which are the best."""
+    rows = default_block_rows(config)
+    return {"output": [max(1, rows // 4)], "project": [max(1, rows // 4)],
+            "attend": [max(1, rows // 2)]}
+
+
+def _macs(layer: QuantizedAttention, shape: Shape, config: Config) -> int:
+    """Useful multiply-accumulates: no padding, no weight tiles of zeros, and only the scores that
+    are needed."""
+    weights = sum(useful_elements(each.weight, config) for each in (*layer.q, *layer.k, *layer.v))
+    weights += useful_elements(layer.out.weight, config, rows=layer.head_dim)
+    return shape.length * weights + shape.attention_macs
 
 
 def _build(layer: QuantizedAttention, places: Plan, config: Config,
@@ -116,7 +146,8 @@ def _fill(image: Image, lowering: ProjectionLowering) -> dict[str, Place]:
         for head in range(kv * layer.group, (kv + 1) * layer.group):
             image.add(f"wq{head}", places.wq[head], weight_tiles(layer.q[head].weight, config))
     image.add("exp2", places.table, exp2_table().astype("<i2").tobytes())
-    image.add("wo", places.wo, weight_tiles(_padded_heads(lowering), config))
+    image.add("wo", places.wo, weight_tiles(pad_rows(
+        layer.out.weight, layer.head_dim, lowering.plan.tiles.head_in * config.rows), config))
     bound["x"] = image.place(places.x)
     image.load(places.x, bound["x"], 0, places.x.words)
     return bound
@@ -151,14 +182,6 @@ def _rope_place(image: Image, lowering: ProjectionLowering) -> Place | None:
 def _load_rope(image: Image, plan: Plan, rope: Place, rows: Span) -> None:
     beats = plan.tiles.head_beats
     image.load(plan.rope, rope, rows[0] * beats, (rows[1] - rows[0]) * beats)
-
-
-def _padded_heads(lowering: ProjectionLowering) -> NDArray[np.int64]:
-    """The output weights with each head's rows padded to whole contraction tiles."""
-    layer, tiles = lowering.layer, lowering.plan.tiles
-    rows = tiles.head_in * lowering.config.rows
-    heads = layer.out.weight.reshape(layer.heads, layer.head_dim, layer.width)
-    return pad(heads, layer.heads, rows, layer.width).reshape(layer.heads * rows, layer.width)
 
 
 def _constants(lowering: ProjectionLowering) -> bytes:

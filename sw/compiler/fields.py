@@ -1,7 +1,8 @@
 """Parts of commands that several lowerings share."""
 from systolith.hw.config import Config
-from systolith.hw.isa import Sink, Source
+from systolith.hw.isa import Scale, Sink, Source
 from systolith.sw.compiler.plan import Plan
+from systolith.sw.reference.numerics import split_scale
 
 #: (first, one after the last) of a block.
 Span = tuple[int, int]
@@ -26,6 +27,12 @@ def accumulators(base: int, stride: int) -> Fields:
     """Accumulators as the source of a pass: ``stride`` words a row, tiles side by side."""
     return {"source": Source.ACC, "source_base": base, "source_row_stride": stride,
             "source_tile_stride": 1}
+
+
+def tensor(word: int) -> Fields:
+    """A scale word as the command's own scale."""
+    multiplier, shift = split_scale(word)
+    return {"scale": Scale.TENSOR, "multiplier": int(multiplier), "shift": int(shift)}
 
 
 def query_sink(plan: Plan, head: int) -> Fields:

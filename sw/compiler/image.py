@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from systolith.hw.config import Config
 from systolith.hw.isa import Command, Load, Store
 from systolith.sw.compiler.allocate import Buffer, check_external
+from systolith.sw.compiler.fields import Fields
 from systolith.sw.runtime.device import Memory
 from systolith.sw.runtime.program import Section
 
@@ -75,13 +76,19 @@ class Image:
         if self.config.ext_bytes:
             check_external(self.config, self.external, what)
 
-    def _move(self, buffer: Buffer, place: Place, first: int, words: int) -> dict[str, int]:
-        """Fields of the move: few long runs, both sides being contiguous."""
-        word = self.config.word_bytes(buffer.region)
-        size = words * word
-        rows = next(rows for rows in range(-(-size // MAX_RUN), words + 1)
-                    if size % rows == 0 and size // rows % self.config.bus_bytes == 0)
-        run = size // rows
-        return {"region": int(buffer.region), "rows": rows, "row_bytes": run,
-                "ext_base": place.offset + first * word, "ext_stride": run, "stride": run,
-                "base": (buffer.base + first) * word}
+    def _move(self, buffer: Buffer, place: Place, first: int, words: int) -> Fields:
+        return move_fields(Buffer(buffer.region, buffer.base + first, words),
+                           place.offset + first * self.config.word_bytes(buffer.region),
+                           self.config)
+
+
+def move_fields(buffer: Buffer, external: int, config: Config) -> Fields:
+    """Fields of the move between a whole buffer and external memory from a byte address on: few
+    long runs, both sides being contiguous."""
+    word = config.word_bytes(buffer.region)
+    size = buffer.words * word
+    rows = next(rows for rows in range(-(-size // MAX_RUN), buffer.words + 1)
+                if size % rows == 0 and size // rows % config.bus_bytes == 0)
+    run = size // rows
+    return {"region": int(buffer.region), "rows": rows, "row_bytes": run, "ext_base": external,
+            "ext_stride": run, "stride": run, "base": buffer.base * word}

@@ -3,6 +3,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from systolith.hw.config import Config
+from systolith.sw.reference.addressing import TABLE_ELEMENTS
 from systolith.sw.reference.numerics import Ints
 
 
@@ -11,12 +12,29 @@ def ceil_div(value: int, granule: int) -> int:
     return -(-value // granule)
 
 
+def table_words(config: Config) -> int:
+    """Words of vector memory of one function table."""
+    return ceil_div(TABLE_ELEMENTS, config.lanes)
+
+
 def pad(x: ArrayLike, *shape: int) -> Ints:
     """``x`` in the corner of zeros of that shape."""
     x = np.asarray(x, dtype=np.int64)
     result = np.zeros(shape, dtype=np.int64)
     result[tuple(slice(size) for size in x.shape)] = x
     return result
+
+
+def pad_columns(x: ArrayLike, head_dim: int, size: int) -> Ints:
+    """Each head's ``head_dim`` columns padded to ``size``: (..., heads * size)."""
+    x = np.asarray(x)
+    heads = x.reshape(*x.shape[:-1], -1, head_dim)                  # (..., heads, head_dim)
+    return pad(heads, *heads.shape[:-1], size).reshape(*x.shape[:-1], -1)
+
+
+def pad_rows(weight: ArrayLike, head_dim: int, size: int) -> Ints:
+    """Each head's ``head_dim`` rows padded to ``size``: (heads * size, columns)."""
+    return pad_columns(np.asarray(weight).T, head_dim, size).T
 
 
 def activation_words(x: ArrayLike, config: Config) -> bytes:

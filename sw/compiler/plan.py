@@ -3,8 +3,7 @@ from dataclasses import dataclass
 
 from systolith.hw.config import Config, Region
 from systolith.sw.compiler.allocate import Allocator, Buffer, check_capacity
-from systolith.sw.compiler.layout import ceil_div
-from systolith.sw.reference.addressing import TABLE_ELEMENTS
+from systolith.sw.compiler.layout import ceil_div, table_words
 
 #: Blocks between the scores and the mixed values, the best first. Four hide the latency of the
 #: softmax of short blocks, two need less memory. Even, so that both use one half of the
@@ -30,6 +29,19 @@ def default_block_rows(config: Config) -> int:
     return max(8, config.cols)
 
 
+@dataclass(frozen=True)
+class BlockRows:
+    """Most rows of a block: of the projections, of scores and mixed values, of the output."""
+
+    project: int
+    attend: int
+    output: int
+
+    @classmethod
+    def of(cls, rows: int) -> "BlockRows":
+        """Blocks of so many rows; half of them for the output, whose last block nothing hides."""
+        return cls(rows, rows, max(1, rows // 2))
+
 
 @dataclass(frozen=True, kw_only=True)
 class Shape:
@@ -52,11 +64,9 @@ class Shape:
         return sum(min(self.valid, m + 1) for m in range(self.length))
 
     @property
-    def macs(self) -> int:
-        """Useful multiply-accumulates: no padding, and only the scores that are needed."""
-        columns = (self.heads + 2 * self.kv_heads) * self.head_dim + self.heads * self.head_dim
-        return (self.length * self.width * columns
-                + 2 * self.heads * self.head_dim * self.scores)
+    def attention_macs(self) -> int:
+        """Useful multiply-accumulates of scores and mixed values."""
+        return 2 * self.heads * self.head_dim * self.scores
 
     def keys(self, end: int) -> int:
         """Keys that rows before ``end`` see."""
@@ -132,8 +142,8 @@ class Plan:
     slots: int
 
 
-def plan(shape: Shape, config: Config, what: str, block_rows: int | None = None) -> Plan:
-    """Lay a layer out; ``block_rows`` None takes the default.
+def plan(shape: Shape, config: Config, what: str, rows: BlockRows | None = None) -> Plan:
+    """Lay a layer out, in blocks of ``rows`` or the default where memories allow.
 
     Raises
     ------
@@ -141,7 +151,7 @@ def plan(shape: Shape, config: Config, what: str, block_rows: int | None = None)
         When a memory is too small.
     """
     tiles, take = Tiles.of(shape, config), Allocator(config)
-    limit = default_block_rows(config) if block_rows is None else block_rows
+    rows = rows or BlockRows.of(default_block_rows(config))
     t, head_words = shape.length, tiles.width_in * tiles.head_out
     h = take.take(Region.ACT, t * tiles.width_in)
     q = take.take(Region.ACT, shape.heads * tiles.head_in * t)
@@ -154,14 +164,14 @@ def plan(shape: Shape, config: Config, what: str, block_rows: int | None = None)
     constants = take.take(Region.CONST, (shape.heads + 2 * shape.kv_heads) * tiles.head_beats
                           + tiles.width_beats)
     rope = take.take(Region.VEC, t * tiles.head_beats if shape.rotary else 0)
-    table = take.take(Region.VEC, ceil_div(TABLE_ELEMENTS, config.lanes))
+    table = take.take(Region.VEC, table_words(config))
     x = take.take(Region.VEC, t * tiles.width_beats)
     y = take.take(Region.VEC, t * tiles.width_beats)
     # A pass reads accumulators up to the end of the sink's last word, so that much is set aside.
     head_stride = ceil_div(tiles.head_in * config.rows, config.cols)
     score_stride = ceil_div(tiles.keys_in * config.rows, config.cols)
     slot = score_stride + head_stride
-    block, depth = _block(min(t, limit), slot, tiles.keys_in, take)
+    block, depth = _block(min(t, rows.attend), slot, tiles.keys_in, take)
     p = take.several(depth, Region.ACT, block * tiles.keys_in)
     maxima = take.several(depth, Region.ROW, block)
     sums = take.several(depth, Region.ROW, block)
@@ -172,8 +182,8 @@ def plan(shape: Shape, config: Config, what: str, block_rows: int | None = None)
         shape=shape, tiles=tiles, h=h, q=q, p=p, wq=wq, wk=wk, wv=wv, wo=wo, k=k, v=v,
         constants=constants, rope=rope, table=table, x=x, y=y, maxima=maxima, sums=sums,
         head_stride=head_stride, score_stride=score_stride, block_rows=block, depth=depth,
-        project_rows=max(1, min(t, limit, config.acc_half // head_stride)),
-        out_rows=max(1, min(t, limit // 2, config.acc_half // out_tiles)), out_tiles=out_tiles,
+        project_rows=max(1, min(t, rows.project, config.acc_half // head_stride)),
+        out_rows=max(1, min(t, rows.output, config.acc_half // out_tiles)), out_tiles=out_tiles,
         slots=most_slots(config))
 
 

@@ -43,10 +43,11 @@ def scale_word_of(factor: ArrayLike) -> Ints:
 def quantize_weight(weight: Floats) -> tuple[Ints, Floats]:
     """Symmetric INT8 of each output channel: (in, out) to INT8 (in, out) and scales (out,).
 
-    A channel of zeros gets scale 1.
+    A channel of zeros, as pruning leaves it, gets the largest scale of the others, so that what is
+    computed of its scale is in no other range; 1 where there are no others.
     """
     largest = np.abs(weight).max(axis=0)                        # (out,)
-    scale = np.where(largest > 0, largest / INT8_MAX, 1.0)
+    scale = np.where(largest > 0, largest, largest.max() or INT8_MAX) / INT8_MAX
     return np.rint(weight / scale).astype(np.int64), scale
 
 

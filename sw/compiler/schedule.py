@@ -61,10 +61,10 @@ def schedule(commands: Sequence[Command], config: Config) -> dict[Engine, list[C
 def find_needs(commands: Sequence[Command], config: Config) -> list[list[int]]:
     """For every command the earlier ones that it must come after.
 
-    A read needs the word's last write; a write needs the last write and all reads since. Of the
-    reads of one engine the latest is enough, for an engine retires in order.
+    A read needs the word's last write; a write needs the last write and all reads since. Of all
+    words and commands of one engine the latest is enough, for an engine retires in order.
     """
-    touched = [accesses(command, config) for command in commands]
+    touched = tracked([accesses(command, config) for command in commands])
     history = _History([access for group in touched for access in group])
     result = []
     for index, command in enumerate(commands):
@@ -75,6 +75,13 @@ def find_needs(commands: Sequence[Command], config: Config) -> list[list[int]]:
             history.record(access, command.ENGINE, index)
         result.append(sorted(found))
     return result
+
+
+def tracked(touched: Sequence[list[Access]]) -> list[list[Access]]:
+    """Accesses without those of memories that nothing writes: their order does not matter, and
+    external memory is large."""
+    written = {access.memory for group in touched for access in group if access.write}
+    return [[access for access in group if access.memory in written] for group in touched]
 
 
 class _History:
@@ -95,7 +102,7 @@ class _History:
             for write in (0, 1):
                 if self._matters(access, engine, other, write):
                     last = self._last[access.memory][other, write, access.words]
-                    found |= set(np.unique(last).tolist())
+                    found.add(int(last.max()))
         return found - {-1}
 
     @staticmethod

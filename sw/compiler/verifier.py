@@ -6,6 +6,7 @@ it has a ``fence``, and after the commands whose signals it waits for have retir
 belongs to one signalling and one waiting engine, so its k-th wait takes the k-th signal and the
 order does not depend on timing.
 """
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from systolith.hw.config import Config, Region
 from systolith.hw.isa import ENGINES, Command, CommandError, Engine, Pass, Reduce, Sink, Source
+from systolith.sw.compiler.schedule import tracked
 from systolith.sw.reference import addressing
 from systolith.sw.reference.addressing import Access, CommandFault
 
@@ -208,10 +210,10 @@ def _check_depth(config: Config, channels: dict[int, _Channel],
     """Largest value any semaphore can reach; it must fit the counter."""
     limit, deepest = (1 << config.semaphore_width) - 1, 0
     for semaphore, channel in channels.items():
+        places = [place for _, place in channel.waits]
         for count, (engine, index) in enumerate(channel.signals, start=1):
             consumer = channel.waits[0][0]
-            retired = clocks[engine, index][consumer]
-            taken = sum(position < retired for _, position in channel.waits)
+            taken = bisect_left(places, clocks[engine, index][consumer])
             deepest = max(deepest, count - taken)
             if count - taken > limit:
                 raise VerifyError(engine, index, f"semaphore {semaphore} can reach "
@@ -232,16 +234,15 @@ class _Races:
             for memory in addressing.memory_words(config)}
 
     def check(self, order: Sequence[Position]) -> int:
-        words = 0
-        for engine, index in order:
-            accesses = addressing.accesses(self._queues[engine][index], self._config)
+        touched = [addressing.accesses(self._queues[engine][index], self._config)
+                   for engine, index in order]
+        for (engine, index), accesses in zip(order, tracked(touched), strict=True):
             for access in accesses:
                 self._compare(engine, index, access)
             for access in accesses:
                 last = self._grown(access)
                 last[int(access.write), engine, access.words] = index + 1
-                words += access.words.size
-        return words
+        return sum(access.words.size for group in touched for access in group)
 
     def _grown(self, access: Access) -> NDArray[np.int64]:
         """The memory's table, made long enough: external memory is large and mostly unused."""

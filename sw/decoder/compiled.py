@@ -1,20 +1,26 @@
 """Compilation of a decoder: its image once, and a program for every shape of a run."""
-import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from systolith.hw.config import Config, Region
-from systolith.hw.isa import Command, Engine, Load
+from systolith.hw.config import Config
+from systolith.hw.isa import Command, Engine
 from systolith.sw.compiler.allocate import CapacityError, with_advice
 from systolith.sw.compiler.errors import CompileError
+from systolith.sw.compiler.parts import PARTS, count_commands
 from systolith.sw.compiler.schedule import schedule
+from systolith.sw.compiler.skipping import ZeroSkipper
+from systolith.sw.compiler.tokens import with_tokens
 from systolith.sw.compiler.verifier import verify
+from systolith.sw.compiler.zero_tiles import useful_elements
 from systolith.sw.decoder.image import DecoderImage
 from systolith.sw.decoder.lowering import DecoderLowering
-from systolith.sw.decoder.plan import Scratch, Tiles, place_residents, place_scratch
+from systolith.sw.decoder.plan import Scratch, Tiles, place_scratch
 from systolith.sw.decoder.quantize import quantize_decoder
+from systolith.sw.decoder.residents import longest_context, place_residents
 from systolith.sw.decoder.samples import calibration_samples
 from systolith.sw.decoder.scales import calibrate_decoder
+from systolith.sw.decoder.weights import Weights
+from systolith.sw.decoder.work import Work, work_by_layer
 from systolith.sw.models.model import Model
 from systolith.sw.reference.decoder import QuantizedDecoder
 from systolith.sw.runtime.program import Program
@@ -34,11 +40,13 @@ class Shape:
 
 @dataclass(frozen=True)
 class Run:
-    """A program of a shape. Its first ``length`` moves fetch the tokens' rows."""
+    """A program of a shape. Its first ``length`` moves fetch the tokens' rows. ``work`` is what
+    each part of the model needs of the engines."""
 
     program: Program
     shape: Shape
     scratch: Scratch
+    work: tuple[Work, ...]
 
 
 class CompiledDecoder:
@@ -67,9 +75,11 @@ class CompiledDecoder:
         self.most_rows = self._most_rows(what)
         image = DecoderImage(model, self.residents, config)
         image.check(what)
-        self.external = image.external
-        streams = schedule(image.setup, config)
+        self.external, self.stored, self.sizes = image.external, image.stored, image.sizes
+        self._skipper = ZeroSkipper(config, image.image.sections)
+        streams = schedule(list(self._skipper.skip(image.setup)), config)
         verify(config, streams)
+        self._useful = _useful_weights(model, config)
         self.setup = Program(config, streams, tuple(image.image.sections), name)
         self._runs: dict[Shape, Run] = {}
 
@@ -80,19 +90,15 @@ class CompiledDecoder:
             try:
                 self._scratch(rows, what)
             except CapacityError:
-                rows = rows // 2
+                rows -= 1
             else:
                 return rows
         self._scratch(1, what)
         return 1
 
     def _scratch(self, length: int, what: str = "") -> Scratch:
-        return place_scratch(self.model, self.config, length, self.context, what)
-
-    @property
-    def embedding_bytes(self) -> int:
-        """Bytes of a token's row in external memory."""
-        return self.tiles.width_beats * self.config.word_bytes(Region.VEC)
+        return place_scratch(self.model, self.config, length, self.context,
+                             self.residents.streamed, what)
 
     def run(self, shape: Shape) -> Run:
         """The program of a shape, verified; compiled at its first use."""
@@ -102,42 +108,50 @@ class CompiledDecoder:
 
     def commands(self, run: Run, ids: Sequence[int]) -> dict[Engine, list[Command]]:
         """The run's commands with the addresses of the tokens' rows."""
-        commands = {engine: list(stream) for engine, stream in run.program.commands.items()}
-        moves = commands[Engine.MOVE]
-        for row, token in enumerate(ids):
-            move = moves[row]
-            assert isinstance(move, Load)
-            moves[row] = dataclasses.replace(
-                move, ext_base=self.external.embedding + token * self.embedding_bytes)
-        return commands
+        return with_tokens(run.program.commands, ids)
 
     def _compile(self, shape: Shape) -> Run:
         scratch = self._scratch(shape.length)
-        streams = schedule(self._sequence(shape, scratch), self.config)
+        skipper = self._skipper.fork()
+        parts = {name: list(skipper.skip(part))
+                 for name, part in self._parts(shape, scratch).items()}
+        streams = schedule([command for part in parts.values() for command in part], self.config)
         verify(self.config, streams)
-        program = Program(self.config, streams, (), self.name, self.macs(shape))
-        return Run(program, shape, scratch)
+        program = Program(self.config, streams, (), self.name, self.macs(shape),
+                          {PARTS: count_commands(parts)})
+        return Run(program, shape, scratch, work_by_layer(parts, self.config))
 
-    def _sequence(self, shape: Shape, scratch: Scratch) -> list[Command]:
-        lowering = DecoderLowering(self.model, self.residents, scratch, shape.position,
+    def _parts(self, shape: Shape, scratch: Scratch) -> dict[str, list[Command]]:
+        """Commands of the embedding, the parts of each layer and the logits, in order."""
+        weights = Weights(self.residents, self.stored, self.sizes, self.config)
+        lowering = DecoderLowering(self.model, self.residents, scratch, weights, shape.position,
                                    self.config)
-        commands = list(lowering.inputs(self.external.embedding, self.external.rope))
-        for layer, places in zip(self.model.layers, self.residents.layers, strict=True):
-            commands += lowering.layer(layer, places)
-        if shape.all_logits:
-            commands += lowering.logits((0, shape.length), self.external.logits)
-        else:
-            commands += lowering.logits((shape.length - 1, shape.length), None)
-        return commands
+        parts = {"embedding": list(lowering.inputs(self.external.embedding, self.external.rope))}
+        for index in range(len(self.model.layers)):
+            parts |= {f"layer {index} {name}": list(part) for name, part in lowering.layer(index)}
+        rows = (0 if shape.all_logits else shape.length - 1, shape.length)
+        external = self.external.logits if shape.all_logits else None
+        return {**parts, "logits": list(lowering.logits(rows, external))}
 
     def macs(self, shape: Shape) -> int:
-        """Useful multiply-accumulates of a run: no padding, and only the scores needed."""
-        m, t = self.model, shape.length
-        weights = sum(linear.weight.size for layer in m.layers for linear in (
-            layer.q, layer.k, layer.v, layer.out, layer.gate, layer.up, layer.down))
+        """Useful multiply-accumulates of a run: no padding, no weight tiles of zeros, and only the
+        scores needed."""
+        m, t, (layers, head) = self.model, shape.length, self._useful
         scores = t * shape.position + t * (t + 1) // 2
         attention = 2 * len(m.layers) * m.heads * m.head_dim * scores
-        return t * weights + attention + m.head.weight.size * (t if shape.all_logits else 1)
+        return t * layers + attention + head * (t if shape.all_logits else 1)
+
+
+def _useful_weights(model: QuantizedDecoder, config: Config) -> tuple[int, int]:
+    """Weights of all layers, and of the head, in tiles that are not all zero."""
+    hd, layers = model.head_dim, 0
+    for layer in model.layers:
+        layers += sum(useful_elements(each.weight, config, columns=hd)
+                      for each in (layer.q, layer.k, layer.v))
+        layers += useful_elements(layer.out.weight, config, rows=hd)
+        layers += sum(useful_elements(each.weight, config)
+                      for each in (layer.gate, layer.up, layer.down))
+    return layers, useful_elements(model.head.weight, config)
 
 
 def compile_decoder(model: Model, config: Config, *, context: int | None = None,
@@ -150,7 +164,8 @@ def compile_decoder(model: Model, config: Config, *, context: int | None = None,
     model : Model
     config : Config
     context : int, optional
-        Positions that the cache is to hold; the model's longest by default.
+        Positions that the cache is to hold; by default the model's longest, or as many as there is
+        room for.
     samples : sequence of token ids, optional
         Texts to calibrate on; by default the model's prompts, continued by the float model.
     percentile : float
@@ -162,8 +177,7 @@ def compile_decoder(model: Model, config: Config, *, context: int | None = None,
         When it does not fit (with the memory, need, capacity and the nearest named configuration
         that fits) or a parameter is outside its limit.
     """
-    context = model.max_length if context is None else context
-    if not 1 <= context <= model.max_length:
+    if context is not None and not 1 <= context <= model.max_length:
         raise CompileError(f"context must be from 1 to {model.max_length}, the longest of "
                            f"{model.name}, not {context}")
     if not config.ext_bytes:
@@ -175,6 +189,8 @@ def compile_decoder(model: Model, config: Config, *, context: int | None = None,
     samples = calibration_samples(model) if samples is None else samples
     integers = quantize_decoder(model.weights, calibrate_decoder(model.weights, samples,
                                                                  percentile))
+    if context is None:
+        context = longest_context(integers, config, model.max_length)
     try:
         return CompiledDecoder(model.name, integers, config, context)
     except CapacityError as error:

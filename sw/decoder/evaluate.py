@@ -8,6 +8,9 @@ import numpy as np
 
 from systolith.hw.config import Config
 from systolith.sw.decoder.compiled import compile_decoder
+from systolith.sw.decoder.quantize import quantize_decoder
+from systolith.sw.decoder.samples import calibration_samples
+from systolith.sw.decoder.scales import calibrate_decoder
 from systolith.sw.models.accuracy import Measure
 from systolith.sw.models.model import Model
 from systolith.sw.reference import llama
@@ -30,11 +33,13 @@ LONGEST_ANSWER = 8
 Ticks = Callable[[int, int], None]
 
 
-def perplexity(model: Model, text: str, config: Config, windows: int = WINDOWS,
-               progress: Ticks | None = None) -> Measure:
+def perplexity(model: Model, text: str, windows: int = WINDOWS,
+               progress: Ticks | None = None, measure: str = "perplexity") -> Measure:
     """Perplexity of a text, in windows of 128 tokens that do not overlap; each predicts the next
     128 from nothing but itself."""
-    integers = compile_decoder(model, config).model
+    # Nothing is laid out: the integers do not depend on a configuration.
+    integers = quantize_decoder(model.weights,
+                                calibrate_decoder(model.weights, calibration_samples(model)))
     size = min(WINDOW, model.max_length)
     # Four characters a token are more than enough text.
     ids = model.tokenize(text[:8 * size * windows])
@@ -48,7 +53,7 @@ def perplexity(model: Model, text: str, config: Config, windows: int = WINDOWS,
             progress(window + 1, windows)
     count = windows * size
     exact, machine = np.exp(losses / count)
-    return Measure(model.name, "perplexity", count, float(exact), None, float(machine))
+    return Measure(model.name, measure, count, float(exact), None, float(machine))
 
 
 def _loss(logits: Floats, targets: np.ndarray) -> float:

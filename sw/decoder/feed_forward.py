@@ -1,45 +1,76 @@
 """Lowering of the feed-forward network: gate, up, their product as INT8 rows, down."""
 from collections.abc import Iterator
 
-from systolith.hw.isa import Combine, Command, Function, Output, Pass, Product, Reduce, Scalar, Sink
-from systolith.sw.compiler.fields import Span
-from systolith.sw.decoder.plan import SIGMOID_TABLE, LayerPlaces
-from systolith.sw.decoder.rows import RowLowering, tensor
+from systolith.hw.isa import Combine, Command, Function, Output, Pass, Reduce, Scalar, Sink
+from systolith.sw.compiler.fields import Span, tensor
+from systolith.sw.decoder.plan import SIGMOID_TABLE
+from systolith.sw.decoder.rows import RowLowering
 from systolith.sw.reference.decoder import MAGNITUDE_BITS, ROW_MAX, QuantizedLayer, tensor_word
 
 
 class FeedForwardLowering(RowLowering):
     """Writes norm and feed-forward network of one layer."""
 
-    def commands(self, layer: QuantizedLayer, places: LayerPlaces) -> Iterator[Command]:
+    def commands(self, index: int, layer: QuantizedLayer) -> Iterator[Command]:
         """Gate and up of a block, then passes of the one before, then down of the one before."""
+        if self.residents.streamed:
+            yield from self._streamed(index, layer)
+            return
         count = len(self.blocks)
         for step in range(count + 2):
             if step < count:
                 yield from self.norm(*self.blocks[step])
-                yield from self._hidden_products(places, step)
+                yield from self._hidden_products(index, step)
             if 0 <= step - 1 < count:
-                yield from self._hidden_passes(places, step - 1)
+                yield from self._gate_passes(index, layer, step - 1)
+                yield from self._up_passes(index, step - 1, self._hidden_slot(step - 1)
+                                           + self.config.acc_half)
             if 0 <= step - 2:
-                yield from self._down(layer, places, step - 2)
+                yield from self._down(index, layer, step - 2, self._down_slot(step - 2))
+
+    def _streamed(self, index: int, layer: QuantizedLayer) -> Iterator[Command]:
+        """The one block that there is: all accumulators are for ``up``, so ``gate`` is drained
+        chunk by chunk before it."""
+        block, = self.blocks
+        yield from self.norm(*block)
+        most = self.config.acc_half // (block[1] - block[0])
+        for number, chunk in enumerate(self.weights.chunks(f"gate{index}", most)):
+            acc, stride = number % 2 * self.config.acc_half, chunk.last - chunk.first
+            yield from chunk.loads
+            yield self.chunk_product(chunk, self.left(block), acc, stride)
+            yield from self._gate_drains(index, layer, block, acc, (chunk.first, chunk.last))
+        yield from self.product(f"up{index}", self.left(block), 0, self.tiles.hidden_stride)
+        yield from self._up_passes(index, 0, 0)
+        yield from self._down(index, layer, 0, 0)
 
     def _hidden_slot(self, number: int) -> int:
         """Accumulators of a block's gate; those of its up are there in the other half."""
         return number % 2 * self.scratch.block * self.tiles.hidden_stride
 
-    def _hidden_products(self, places: LayerPlaces, number: int) -> Iterator[Command]:
-        tiles, slot = self.tiles, self._hidden_slot(number)
-        for place, acc in ((places.gate, slot), (places.up, slot + self.config.acc_half)):
-            yield self.product(place, tiles.hidden_out, acc, tiles.hidden_stride,
-                                self.blocks[number])
+    def _down_slot(self, number: int) -> int:
+        """Accumulators of a block's down, after those of gates or ups."""
+        return (number % 2 * self.config.acc_half
+                + 2 * self.scratch.block * self.tiles.hidden_stride)
 
-    def _hidden_passes(self, places: LayerPlaces, number: int) -> Iterator[Command]:
+    def _hidden_products(self, index: int, number: int) -> Iterator[Command]:
+        left, slot = self.left(self.blocks[number]), self._hidden_slot(number)
+        for name, acc in (("gate", slot), ("up", slot + self.config.acc_half)):
+            yield from self.product(f"{name}{index}", left, acc, self.tiles.hidden_stride)
+
+    def _gate_passes(self, index: int, layer: QuantizedLayer, number: int) -> Iterator[Command]:
+        tiles = 0, self.tiles.hidden_stride
+        yield from self._gate_drains(index, layer, self.blocks[number], self._hidden_slot(number),
+                                     tiles)
+
+    def _up_passes(self, index: int, number: int, acc: int) -> Iterator[Command]:
+        """The gate times ``up`` as INT16, then INT8 rows and their scales."""
         scratch, block = self.scratch, self.blocks[number]
         start, end = block
-        yield from self._gate_passes(places, number)
+        constants, loads = self.weights.constants(f"up{index}")
+        yield from loads
         yield self._hidden_drain(
-            places.up.constants.base, self._hidden_slot(number) + self.config.acc_half, block,
-            scratch.u.base, combine=Combine.MULTIPLY, stream_base=scratch.gate.base,
+            constants, acc, block, (0, self.tiles.hidden_stride), scratch.u.base,
+            combine=Combine.MULTIPLY, stream_base=scratch.gate.base,
             reduce=Reduce.ABSMAX, scalar=Scalar.RECIPROCAL,
             row_write=scratch.u_inverse.base + start)
         source = self.vectors(scratch.u.base, self.tiles.hidden_beats, 0, end - start) | {
@@ -54,33 +85,45 @@ class FeedForwardLowering(RowLowering):
     def _u8(self, number: int) -> int:
         return self.scratch.u8.base + number % 2 * self.scratch.block * self.tiles.hidden_in
 
-    def _gate_passes(self, places: LayerPlaces, number: int) -> Iterator[Command]:
+    def _gate_drains(self, index: int, layer: QuantizedLayer, block: Span, acc: int, tiles: Span
+                     ) -> Iterator[Command]:
         """The gate times its sigmoid; with a pass for the sigmoid where its units differ."""
-        scratch, block, acc = self.scratch, self.blocks[number], self._hidden_slot(number)
+        scratch = self.scratch
         squash = {"function": Function.LINEAR, "table": SIGMOID_TABLE}
-        if places.squash is None:
-            yield self._hidden_drain(places.gate.constants.base, acc, block, scratch.gate.base,
-                                     **squash, combine=Combine.SELF)
-            return
-        yield self._hidden_drain(places.squash.base, acc, block, scratch.sigmoid.base, **squash)
-        yield self._hidden_drain(places.gate.constants.base, acc, block, scratch.gate.base,
-                                 combine=Combine.MULTIPLY, stream_base=scratch.sigmoid.base)
+        own = {**squash, "combine": Combine.SELF}
+        if layer.squash_words is not None:
+            constants, loads = self._constants(f"squash{index}", tiles)
+            yield from loads
+            yield self._hidden_drain(constants, acc, block, tiles, scratch.sigmoid.base, **squash)
+            own = {"combine": Combine.MULTIPLY, "stream_base": scratch.sigmoid.base}
+        constants, loads = self._constants(f"gate{index}", tiles)
+        yield from loads
+        yield self._hidden_drain(constants, acc, block, tiles, scratch.gate.base, **own)
 
-    def _hidden_drain(self, constants: int, acc: int, block: Span, sink: int,
-                      **fields: int) -> Pass:
-        beats = self.tiles.hidden_beats
-        return Pass(**self.drain(acc, self.tiles.hidden_stride, beats, constants, block),
-                    valid=self.model.hidden, output=Output.INT16, sink=Sink.VEC, sink_base=sink,
-                    sink_row_stride=beats, sink_tile_stride=1, stream_row_stride=beats, **fields)
+    def _part(self, tiles: Span) -> Span:
+        """Beats of some output tiles: (first, one after the last)."""
+        first, last = (tile * self.config.cols // self.config.lanes for tile in tiles)
+        return first, min(last, self.tiles.hidden_beats)
 
-    def _down(self, layer: QuantizedLayer, places: LayerPlaces, number: int) -> Iterator[Command]:
+    def _constants(self, name: str, tiles: Span) -> tuple[int, tuple[Command, ...]]:
+        first, last = self._part(tiles)
+        return self.weights.constants(name, first, last - first)
+
+    def _hidden_drain(self, constants: int, acc: int, block: Span, tiles: Span, sink: int,
+                      stream_base: int = 0, **fields: int) -> Pass:
+        """Some output tiles, whose first accumulator is ``acc``."""
+        row, (first, last) = self.tiles.hidden_beats, self._part(tiles)
+        return Pass(**self.drain(acc, tiles[1] - tiles[0], last - first, constants, block),
+                    valid=self.model.hidden - first * self.config.lanes, output=Output.INT16,
+                    sink=Sink.VEC, sink_base=sink + first, sink_row_stride=row, sink_tile_stride=1,
+                    stream_base=stream_base + first, stream_row_stride=row, **fields)
+
+    def _down(self, index: int, layer: QuantizedLayer, number: int, acc: int) -> Iterator[Command]:
         start, end = block = self.blocks[number]
-        tiles, words = self.tiles, self.tiles.hidden_in
-        acc = number % 2 * self.config.acc_half + 2 * self.scratch.block * tiles.hidden_stride
-        yield Product(
-            count0=words, act0_stride=1, wgt0_stride=1, count1=end - start, act1_stride=words,
-            acc1_stride=tiles.width_stride, count2=tiles.width_out, wgt2_stride=words,
-            acc2_stride=1, act_base=self._u8(number), wgt_base=places.down.weight.base,
-            acc_base=acc)
+        words = self.tiles.hidden_in
+        left = {"act_base": self._u8(number), "count0": words, "act0_stride": 1,
+                "count1": end - start, "act1_stride": words}
+        yield from self.product(f"down{index}", left, acc, self.tiles.width_stride)
         yield from self.grow(layer.grow_feed_forward, block)
-        yield self.add(places.down, acc, block, row_read=self.scratch.u_scale.base + start)
+        yield from self.add(f"down{index}", acc, block,
+                            row_read=self.scratch.u_scale.base + start)

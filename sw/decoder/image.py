@@ -7,15 +7,19 @@ from systolith.hw.config import Config, Region
 from systolith.hw.isa import Command, Table
 from systolith.sw.compiler.allocate import Buffer
 from systolith.sw.compiler.image import Image
-from systolith.sw.compiler.layout import column_constants, pad, vector_words, weight_tiles
-from systolith.sw.decoder.plan import (
-    EXP2_TABLE,
-    SIGMOID_TABLE,
-    LinearPlace,
-    Residents,
-    Tiles,
+from systolith.sw.compiler.layout import (
+    column_constants,
+    pad,
+    pad_columns,
+    pad_rows,
     table_words,
+    vector_words,
+    weight_tiles,
 )
+from systolith.sw.compiler.softmax import EXP2_TABLE
+from systolith.sw.decoder.plan import SIGMOID_TABLE, Tiles
+from systolith.sw.decoder.residents import LinearPlace, Residents, linear_sizes
+from systolith.sw.decoder.weights import Stored
 from systolith.sw.reference.decoder import Linear, QuantizedDecoder
 from systolith.sw.reference.numerics import Ints, exp2_table
 
@@ -43,8 +47,10 @@ class DecoderImage:
     ----------
     image : Image
         Sections for the host to write, and the loads.
+    stored : dict of str to Stored
+        Where linear layers are in external memory.
     external : External
-        Where the driver and the runs find things.
+        Where the driver and the runs find the rest.
     setup : list of Command
         What a session runs once, in an order in which it could run one by one.
     """
@@ -52,10 +58,11 @@ class DecoderImage:
     def __init__(self, model: QuantizedDecoder, residents: Residents, config: Config):
         self.model, self.residents, self.config = model, residents, config
         self.tiles = Tiles.of(model, config)
+        self.sizes = linear_sizes(model, config)
         self.image = Image(config)
+        self.stored: dict[str, Stored] = {}
         self._layers()
-        head = padded(model.head, self.tiles.vocabulary_out * config.cols)
-        self._linear("head", head, residents.head)
+        self._linear("head", model.head)
         tables = self._tables()
         self.external = self._external()
         self.setup: list[Command] = [*self.image.loads, *tables]
@@ -67,26 +74,34 @@ class DecoderImage:
     def _layers(self) -> None:
         tiles, rows, cols = self.tiles, self.config.rows, self.config.cols
         hd, key, value = self.model.head_dim, self.tiles.head_in * rows, tiles.head_out * cols
-        for i, (layer, places) in enumerate(zip(self.model.layers, self.residents.layers,
-                                                strict=True)):
-            self._linear(f"q{i}", head_columns(layer.q, hd, key), places.q)
-            self._linear(f"k{i}", head_columns(layer.k, hd, key), places.k)
-            self._linear(f"v{i}", head_columns(layer.v, hd, value), places.v)
-            self._linear(f"out{i}", head_rows(layer.out, hd, key), places.out)
-            self._linear(f"gate{i}", layer.gate, places.gate)
-            if places.squash is not None and layer.squash_words is not None:
-                self.image.add(f"squash{i}", places.squash, column_constants(
-                    layer.squash_words, None, self.config, places.squash.words))
-            self._linear(f"up{i}", layer.up, places.up)
-            self._linear(f"down{i}", layer.down, places.down)
+        for i, layer in enumerate(self.model.layers):
+            self._linear(f"q{i}", head_columns(layer.q, hd, key))
+            self._linear(f"k{i}", head_columns(layer.k, hd, key))
+            self._linear(f"v{i}", head_columns(layer.v, hd, value))
+            self._linear(f"out{i}", head_rows(layer.out, hd, key))
+            self._linear(f"gate{i}", layer.gate)
+            if layer.squash_words is not None:
+                self._linear(f"squash{i}", Linear(weight=np.zeros((0, 0), dtype=np.int64),
+                                                  words=layer.squash_words))
+            self._linear(f"up{i}", layer.up)
+            self._linear(f"down{i}", layer.down)
 
-    def _linear(self, name: str, linear: Linear, place: LinearPlace) -> None:
+    def _linear(self, name: str, linear: Linear) -> None:
         """Weights and column constants; the drain's last words may hold more than the columns."""
-        tiles = weight_tiles(linear.weight, self.config)
-        size = place.weight.words * self.config.word_bytes(Region.WGT)
-        self.image.add(name, place.weight, tiles.ljust(size, b"\0"))
-        self.image.add(f"{name} constants", place.constants, column_constants(
-            linear.words, None, self.config, place.constants.words))
+        size = self.sizes[name]
+        tiles = weight_tiles(linear.weight, self.config).ljust(
+            size.words * self.config.word_bytes(Region.WGT), b"\0")
+        constants = column_constants(linear.words, None, self.config, size.beats)
+        place = self.residents.linears.get(name) or LinearPlace(
+            weight=Buffer(Region.WGT, 0, size.words),
+            constants=Buffer(Region.CONST, 0, size.beats))
+        weight = self.image.write(name, place.weight, tiles)
+        bound = self.image.write(f"{name} constants", place.constants, constants)
+        self.stored[name] = Stored(weight=weight.offset, constants=bound.offset)
+        if name in self.residents.linears:
+            if size.words:
+                self.image.load(place.weight, weight, 0, size.words)
+            self.image.load(place.constants, bound, 0, size.beats)
 
     def _tables(self) -> list[Command]:
         """The function tables, through the start of vector memory."""
@@ -111,28 +126,15 @@ class DecoderImage:
                                 vector_words(rows, self.config, beats)).offset
 
 
-def padded(linear: Linear, columns: int) -> Linear:
-    """With columns of zeros up to ``columns``."""
-    return Linear(weight=pad(linear.weight, len(linear.weight), columns),
-                  words=pad(linear.words, columns))
-
-
 def head_columns(linear: Linear, head_dim: int, size: int) -> Linear:
     """Each head's ``head_dim`` columns padded to ``size`` with zeros, which give zeros."""
-    weight = linear.weight.reshape(len(linear.weight), -1, head_dim)    # (in, heads, hd)
-    heads = weight.shape[1]
-    return Linear(
-        weight=pad(weight, len(weight), heads, size).reshape(len(weight), heads * size),
-        words=pad(linear.words.reshape(heads, head_dim), heads, size).reshape(heads * size))
+    return Linear(weight=pad_columns(linear.weight, head_dim, size),
+                  words=pad_columns(linear.words, head_dim, size))
 
 
 def head_rows(linear: Linear, head_dim: int, size: int) -> Linear:
     """Each head's ``head_dim`` rows padded to ``size`` with zeros."""
-    columns = linear.weight.shape[1]
-    weight = linear.weight.reshape(-1, head_dim, columns)               # (heads, hd, out)
-    heads = len(weight)
-    return Linear(weight=pad(weight, heads, size, columns).reshape(heads * size, columns),
-                  words=linear.words)
+    return Linear(weight=pad_rows(linear.weight, head_dim, size), words=linear.words)
 
 
 def head_rope(model: QuantizedDecoder, size: int) -> Ints:

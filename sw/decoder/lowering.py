@@ -8,12 +8,15 @@ from collections.abc import Iterator
 from systolith.hw.config import Region
 from systolith.hw.isa import Command, Load, Output, Pass, Reduce, Scalar, Sink, Store
 from systolith.sw.compiler.fields import Span, spans
+from systolith.sw.compiler.layout import ceil_div
+from systolith.sw.compiler.tokens import token_loads
 from systolith.sw.decoder.attention import AttentionLowering
 from systolith.sw.decoder.feed_forward import FeedForwardLowering
-from systolith.sw.decoder.plan import LayerPlaces
 from systolith.sw.decoder.projections import ProjectionLowering
 from systolith.sw.decoder.rows import RowLowering
-from systolith.sw.reference.decoder import QuantizedLayer
+
+#: Parts of the logits, at least.
+HEAD_PARTS = 8
 
 
 class DecoderLowering(RowLowering):
@@ -24,9 +27,7 @@ class DecoderLowering(RowLowering):
         rotations; ``embedding`` and ``rope`` are external addresses."""
         word = self.config.word_bytes(Region.VEC)
         size = self.tiles.width_beats * word
-        for row in range(self.scratch.length):
-            yield Load(region=int(Region.VEC), rows=1, row_bytes=size, ext_base=embedding,
-                       base=self.scratch.x.base * word + row * size)
+        yield from token_loads(embedding, self.scratch.length, size, self.scratch.x.base * word)
         size = self.tiles.query_beats * word
         yield Load(region=int(Region.VEC), rows=self.scratch.length, row_bytes=size,
                    ext_base=rope + self.position * size, ext_stride=size, stride=size,
@@ -36,14 +37,14 @@ class DecoderLowering(RowLowering):
                        reduce=Reduce.ABSMAX, scalar=Scalar.RECIPROCAL,
                        row_write=self.scratch.inverse.base + start)
 
-    def layer(self, layer: QuantizedLayer, places: LayerPlaces) -> Iterator[Command]:
-        """One decoder layer."""
-        run = (self.model, self.residents, self.scratch, self.position, self.config)
-        projections = ProjectionLowering(*run)
-        yield from projections.inputs(places)
-        yield from AttentionLowering(*run).commands(layer, places)
-        yield from projections.output(layer, places)
-        yield from FeedForwardLowering(*run).commands(layer, places)
+    def layer(self, index: int) -> Iterator[tuple[str, Iterator[Command]]]:
+        """One decoder layer: its parts by name, to be taken one after the other."""
+        run = (self.model, self.residents, self.scratch, self.weights, self.position, self.config)
+        layer, projections = self.model.layers[index], ProjectionLowering(*run)
+        yield "projections", projections.inputs(index)
+        yield "attention", AttentionLowering(*run).commands(index, layer)
+        yield "output", projections.output(index, layer)
+        yield "feed-forward", FeedForwardLowering(*run).commands(index, layer)
 
     def logits(self, rows: Span, external: int | None) -> Iterator[Command]:
         """Final norm, logits and their largest, for the residual's ``rows``.
@@ -51,21 +52,37 @@ class DecoderLowering(RowLowering):
         The last block's logits stay in vector memory; with an ``external`` address all of them go
         there, too.
         """
-        tiles, scratch = self.tiles, self.scratch
-        for number, (first, last) in enumerate(spans(rows[1] - rows[0], scratch.head_block)):
-            start, end = block = rows[0] + first, rows[0] + last
-            acc, beats = number % 2 * self.config.acc_half, tiles.vocabulary_beats
-            sink = scratch.logits.base + number % 2 * scratch.head_block * beats
-            yield from self.norm(start, end)
-            yield self.product(self.residents.head, tiles.vocabulary_out, acc,
-                                tiles.vocabulary_out, block)
-            yield Pass(**self.drain(acc, tiles.vocabulary_out, beats,
-                                     self.residents.head.constants.base, block),
-                       valid=self.model.vocabulary, reduce=Reduce.INDEX, output=Output.INT16,
-                       row_write=scratch.index.base + start, sink=Sink.VEC, sink_base=sink,
-                       sink_row_stride=beats, sink_tile_stride=1)
+        tiles, scratch, size = self.tiles, self.scratch, self.scratch.head_block
+        for number, (first, last) in enumerate(spans(rows[1] - rows[0], size)):
+            block = rows[0] + first, rows[0] + last
+            beats = tiles.vocabulary_beats
+            logits = scratch.logits.base + number % 2 * size * beats
+            yield from self.norm(*block)
+            yield from self._head(block, logits)
+            yield Pass(**self.vectors(logits, beats, 0, last - first), beats=beats,
+                       valid=self.model.vocabulary, reduce=Reduce.INDEX,
+                       row_write=scratch.index.base + block[0])
             if external is not None:
-                size = beats * self.config.word_bytes(Region.VEC)
-                yield Store(region=int(Region.VEC), rows=end - start, row_bytes=size,
-                            ext_base=external + first * size, ext_stride=size, stride=size,
-                            base=sink * self.config.word_bytes(Region.VEC))
+                row_bytes = beats * self.config.word_bytes(Region.VEC)
+                yield Store(region=int(Region.VEC), rows=last - first, row_bytes=row_bytes,
+                            ext_base=external + first * row_bytes, ext_stride=row_bytes,
+                            stride=row_bytes, base=logits * self.config.word_bytes(Region.VEC))
+
+    def _head(self, block: Span, logits: int) -> Iterator[Command]:
+        """Logits of a block of rows, some columns after the others, so that those before are
+        drained while the array multiplies the next."""
+        config, tiles = self.config, self.tiles
+        most = min(config.acc_half // (block[1] - block[0]),
+                   ceil_div(tiles.vocabulary_out, HEAD_PARTS))
+        for number, chunk in enumerate(self.weights.chunks("head", most)):
+            acc, stride = number % 2 * config.acc_half, chunk.last - chunk.first
+            columns = min(chunk.last * config.cols, self.model.vocabulary) - (
+                chunk.first * config.cols)
+            beat = chunk.first * config.cols // config.lanes
+            beats = ceil_div(columns, config.lanes)
+            constants, loads = self.weights.constants("head", beat, beats)
+            yield from (*chunk.loads, self.chunk_product(chunk, self.left(block), acc, stride),
+                        *loads)
+            yield Pass(**self.drain(acc, stride, beats, constants, block), valid=columns,
+                       output=Output.INT16, sink=Sink.VEC, sink_base=logits + beat,
+                       sink_row_stride=tiles.vocabulary_beats, sink_tile_stride=1)

@@ -1,15 +1,15 @@
 """Sizes of a decoder on a configuration, and where everything lies in the memories."""
 from dataclasses import dataclass
+from itertools import accumulate
 
 from systolith.hw.config import Config, Region
 from systolith.sw.compiler.allocate import Allocator, Buffer, check_capacity
 from systolith.sw.compiler.layout import ceil_div
 from systolith.sw.compiler.plan import default_block_rows
-from systolith.sw.reference.addressing import TABLE_ELEMENTS
 from systolith.sw.reference.decoder import QuantizedDecoder
 
-#: Function tables: which holds what.
-EXP2_TABLE, SIGMOID_TABLE = 0, 1
+#: Function table of the sigmoid.
+SIGMOID_TABLE = 1
 
 #: Blocks whose softmax the vector unit does in one go, where memories allow.
 WAVE = 4
@@ -71,83 +71,6 @@ class Tiles:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LinearPlace:
-    """Weights of a linear layer, and the column constants of its drain."""
-
-    weight: Buffer
-    constants: Buffer
-
-
-@dataclass(frozen=True, kw_only=True)
-class LayerPlaces:
-    """What a layer keeps in the core.
-
-    ``keys``: word ``position tile * (kv heads * head_in) + head * head_in + contraction tile``.
-    ``values``: word ``(head * head_out + output tile) * value_tiles + position tile``.
-    """
-
-    q: LinearPlace
-    k: LinearPlace
-    v: LinearPlace
-    out: LinearPlace
-    gate: LinearPlace
-    squash: Buffer | None
-    up: LinearPlace
-    down: LinearPlace
-    keys: Buffer
-    values: Buffer
-
-
-@dataclass(frozen=True, kw_only=True)
-class Residents:
-    """What stays in the core for a whole session: weights, constants, keys and values.
-
-    ``value_tiles`` are the position tiles of the values of one output tile.
-    """
-
-    layers: tuple[LayerPlaces, ...]
-    head: LinearPlace
-    context: int
-    value_tiles: int
-
-
-def place_residents(model: QuantizedDecoder, config: Config, context: int, what: str) -> Residents:
-    """Lay the weights, and the keys and values of ``context`` positions, out.
-
-    Raises
-    ------
-    CapacityError
-        When a memory is too small.
-    """
-    take, tiles = Allocator(config), Tiles.of(model, config)
-
-    def linear(tiles_in: int, tiles_out: int, beats: int) -> LinearPlace:
-        return LinearPlace(weight=take.take(Region.WGT, tiles_in * tiles_out),
-                           constants=take.take(Region.CONST, beats))
-
-    def layer(squashed: bool) -> LayerPlaces:
-        d, f = tiles.width_in, tiles.hidden_in
-        keys = ceil_div(context, config.cols) * model.kv_heads * tiles.head_in
-        values = tiles.value_stride * ceil_div(context, config.rows)
-        return LayerPlaces(
-            q=linear(d, tiles.query_stride, tiles.query_beats),
-            k=linear(d, tiles.key_stride, tiles.key_beats),
-            v=linear(d, tiles.value_stride, tiles.value_beats),
-            out=linear(model.heads * tiles.head_in, tiles.width_out, tiles.width_beats),
-            gate=linear(d, tiles.hidden_out, tiles.hidden_beats),
-            squash=take.take(Region.CONST, tiles.hidden_beats) if squashed else None,
-            up=linear(d, tiles.hidden_out, tiles.hidden_beats),
-            down=linear(f, tiles.width_out, tiles.width_beats),
-            keys=take.take(Region.WGT, keys), values=take.take(Region.WGT, values))
-
-    layers = tuple(layer(each.squash_words is not None) for each in model.layers)
-    head = linear(tiles.width_in, tiles.vocabulary_out, tiles.vocabulary_beats)
-    take.check(what)
-    return Residents(layers=layers, head=head, context=context,
-                     value_tiles=ceil_div(context, config.rows))
-
-
-@dataclass(frozen=True, kw_only=True)
 class Scratch:
     """What a run of ``length`` positions uses, in blocks of ``block`` rows.
 
@@ -183,8 +106,10 @@ class Scratch:
 
 
 def place_scratch(model: QuantizedDecoder, config: Config, length: int, context: int,
-                  what: str) -> Scratch:
+                  streamed: bool, what: str) -> Scratch:
     """Lay the memory of a run of ``length`` new positions out.
+
+    Where weights are ``streamed``, all rows are one block: each weight comes once.
 
     Raises
     ------
@@ -192,43 +117,65 @@ def place_scratch(model: QuantizedDecoder, config: Config, length: int, context:
         When a memory is too small.
     """
     tiles, take = Tiles.of(model, config), Allocator(config)
-    block = _block_rows(tiles, config, length, what)
+    check_capacity(config, Region.ACC, _accumulators(tiles, config, length, streamed), what)
+    block = length if streamed else _block_rows(tiles, config, length)
     head_block = max(1, min(block, config.acc_half // tiles.vocabulary_out))
-    squashed = any(layer.squash_words is not None for layer in model.layers)
-    key_tiles = ceil_div(context, config.rows)
-    score_stride = ceil_div(key_tiles * config.rows, config.cols)
+    score_stride = ceil_div(ceil_div(context, config.rows) * config.rows, config.cols)
     mix_stride = ceil_div(tiles.head_in * config.rows, config.cols)
     rows = model.heads // model.kv_heads if length == 1 else block
     wave = max(1, min(WAVE, config.acc_half // (rows * (score_stride + mix_stride))))
-    vector, act = [take.take(Region.VEC, words) for words in (
-        length * tiles.width_beats, length * tiles.query_beats,
-        block * tiles.hidden_beats * squashed, block * tiles.hidden_beats,
-        block * tiles.hidden_beats, 2 * head_block * tiles.vocabulary_beats)], [
-        take.take(Region.ACT, words) for words in (
-            length * tiles.width_in, length * model.heads * tiles.head_in,
-            2 * block * tiles.hidden_in, 2 * wave * rows * key_tiles)]
-    row = [take.take(Region.ROW, words) for words in (
-        *[length] * 5, 2 * wave * rows, 2 * wave * rows)]
+    places = {**_vector(take, model, tiles, length, block, head_block),
+              **_activations(take, model, tiles, length, block,
+                             2 * wave * rows * ceil_div(context, config.rows)),
+              **_rows(take, length, 2 * wave * rows)}
     take.check(what)
     check_capacity(config, Region.ACC, 2 * wave * rows * (score_stride + mix_stride), what)
-    return Scratch(
-        length=length, block=block, head_block=head_block, wave=wave, score_stride=score_stride,
-        mix_stride=mix_stride,
-        **dict(zip(("x", "rope", "sigmoid", "gate", "u", "logits"), vector, strict=True)),
-        **dict(zip(("h", "q", "u8", "p"), act, strict=True)),
-        **dict(zip(("inverse", "lengths", "u_inverse", "u_scale", "index", "maxima", "sums"), row,
-                   strict=True)))
+    return Scratch(length=length, block=block, head_block=head_block, wave=wave,
+                   score_stride=score_stride, mix_stride=mix_stride, **places)
 
 
-def _block_rows(tiles: Tiles, config: Config, length: int, what: str) -> int:
+def _accumulators(tiles: Tiles, config: Config, length: int, streamed: bool) -> int:
+    """Accumulators of the most rows that are in use at once; of one row where blocks of rows
+    alternate between the halves."""
+    if not streamed:
+        return 2 * _block_stride(tiles)
+    return length * max(2 * (tiles.query_stride + tiles.value_stride), 2 * tiles.key_stride,
+                        tiles.hidden_stride, tiles.width_stride)
+
+
+def _block_stride(tiles: Tiles) -> int:
+    return max(2 * tiles.projected_stride, 2 * tiles.hidden_stride + tiles.width_stride)
+
+
+def _block_rows(tiles: Tiles, config: Config, length: int) -> int:
     """Rows of a block, so that what is between the array and the vector unit fits a half."""
-    need = max(2 * tiles.projected_stride, 2 * tiles.hidden_stride + tiles.width_stride,
-               tiles.vocabulary_out)
-    check_capacity(config, Region.ACC, 2 * need, f"one row of {what}")
-    limit = max(2 * tiles.projected_stride, 2 * tiles.hidden_stride + tiles.width_stride)
-    return min(length, default_block_rows(config), config.acc_half // limit)
+    return min(length, default_block_rows(config), config.acc_half // _block_stride(tiles))
 
 
-def table_words(config: Config) -> int:
-    """Words of vector memory of one function table."""
-    return ceil_div(TABLE_ELEMENTS, config.lanes)
+def _vector(take: Allocator, model: QuantizedDecoder, tiles: Tiles, length: int, block: int,
+            head_block: int) -> dict[str, Buffer]:
+    """Logits lie where the feed-forward network's parts were."""
+    squashed = any(layer.squash_words is not None for layer in model.layers)
+    x, rope = (take.take(Region.VEC, length * tiles.width_beats),
+               take.take(Region.VEC, length * tiles.query_beats))
+    parts = [block * tiles.hidden_beats * squashed, block * tiles.hidden_beats,
+             block * tiles.hidden_beats]
+    words = 2 * head_block * tiles.vocabulary_beats
+    shared = take.take(Region.VEC, max(sum(parts), words))
+    ends = list(accumulate(parts, initial=shared.base))
+    return {"x": x, "rope": rope, "logits": Buffer(Region.VEC, shared.base, words),
+            **{name: Buffer(Region.VEC, base, size)
+               for name, base, size in zip(("sigmoid", "gate", "u"), ends, parts, strict=False)}}
+
+
+def _activations(take: Allocator, model: QuantizedDecoder, tiles: Tiles, length: int, block: int,
+                 probabilities: int) -> dict[str, Buffer]:
+    sizes = {"h": length * tiles.width_in, "q": length * model.heads * tiles.head_in,
+             "u8": 2 * block * tiles.hidden_in, "p": probabilities}
+    return {name: take.take(Region.ACT, words) for name, words in sizes.items()}
+
+
+def _rows(take: Allocator, length: int, waves: int) -> dict[str, Buffer]:
+    sizes = dict.fromkeys(("inverse", "lengths", "u_inverse", "u_scale", "index"), length)
+    return {name: take.take(Region.ROW, words)
+            for name, words in {**sizes, "maxima": waves, "sums": waves}.items()}

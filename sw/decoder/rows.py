@@ -14,17 +14,12 @@ from systolith.hw.isa import (
     Sink,
     Source,
 )
-from systolith.sw.compiler.fields import Fields, Span, accumulators, spans
+from systolith.sw.compiler.fields import Fields, Span, accumulators, spans, tensor
 from systolith.sw.compiler.layout import ceil_div
-from systolith.sw.decoder.plan import LinearPlace, Residents, Scratch, Tiles
+from systolith.sw.decoder.plan import Scratch, Tiles
+from systolith.sw.decoder.residents import Residents
+from systolith.sw.decoder.weights import Chunk, Weights
 from systolith.sw.reference.decoder import LENGTH_BITS, ROW_MAX, QuantizedDecoder, tensor_word
-from systolith.sw.reference.numerics import split_scale
-
-
-def tensor(word: int) -> Fields:
-    """A scale word as the command's own scale."""
-    multiplier, shift = split_scale(word)
-    return {"scale": Scale.TENSOR, "multiplier": int(multiplier), "shift": int(shift)}
 
 
 class RowLowering:
@@ -34,16 +29,17 @@ class RowLowering:
     ----------
     model : QuantizedDecoder
     residents, scratch
-        All places.
+        All places but those of weights.
+    weights : Weights
     position : int
         Positions that the cache holds already.
     config : Config
     """
 
     def __init__(self, model: QuantizedDecoder, residents: Residents, scratch: Scratch,
-                 position: int, config: Config):
+                 weights: Weights, position: int, config: Config):
         self.model, self.residents, self.scratch = model, residents, scratch
-        self.position, self.config = position, config
+        self.weights, self.position, self.config = weights, position, config
         self.tiles = Tiles.of(model, config)
         self.blocks = spans(scratch.length, scratch.block)
 
@@ -71,15 +67,25 @@ class RowLowering:
                    reduce=Reduce.SUM, scalar=Scalar.INVERSE_ROOT,
                    row_write=scratch.lengths.base + start)
 
-    def product(self, place: LinearPlace, tiles_out: int, acc: int, stride: int,
-                block: Span) -> Command:
-        """Rows of ``h`` times weights."""
+    def left(self, block: Span) -> Fields:
+        """Rows of ``h`` as the left operand of a product."""
         start, end = block
         words = self.tiles.width_in
-        return Product(
-            count0=words, act0_stride=1, wgt0_stride=1, count1=end - start, act1_stride=words,
-            acc1_stride=stride, count2=tiles_out, wgt2_stride=words, acc2_stride=1,
-            act_base=self.scratch.h.base + start * words, wgt_base=place.weight.base, acc_base=acc)
+        return {"act_base": self.scratch.h.base + start * words, "count0": words, "act0_stride": 1,
+                "count1": end - start, "act1_stride": words}
+
+    def product(self, name: str, left: Fields, acc: int, stride: int) -> Iterator[Command]:
+        """Rows times the weights of a linear layer, after their loads."""
+        for chunk in self.weights.chunks(name):
+            yield from chunk.loads
+            yield self.chunk_product(chunk, left, acc + chunk.first, stride)
+
+    @staticmethod
+    def chunk_product(chunk: Chunk, left: Fields, acc: int, stride: int) -> Command:
+        """Rows times some output tiles of weights, to accumulators from word ``acc`` on."""
+        return Product(**left, wgt0_stride=1, acc1_stride=stride, count2=chunk.last - chunk.first,
+                       wgt2_stride=left["count0"], acc2_stride=1, wgt_base=chunk.base,
+                       acc_base=acc)
 
     def drain(self, acc: int, stride: int, beats: int, constants: int, block: Span) -> Fields:
         """Accumulators times the column's and the row's scale."""
@@ -99,12 +105,14 @@ class RowLowering:
         return {"beats": beats, "output": Output.INT16, "sink": Sink.VEC, "sink_row_stride": beats,
                 "sink_base": self.scratch.x.base + start * beats, "sink_tile_stride": 1}
 
-    def add(self, place: LinearPlace, acc: int, block: Span, **row: int) -> Command:
+    def add(self, name: str, acc: int, block: Span, **row: int) -> Iterator[Command]:
         """A drain that adds to the residual and measures the rows; ``row_read`` scales them."""
         (start, end), sink = block, self.residual_sink(block[0])
-        return Pass(
+        constants, loads = self.weights.constants(name)
+        yield from loads
+        yield Pass(
             **accumulators(acc, self.tiles.width_stride), **sink, **row, row_scale=len(row),
             rows=end - start, valid=self.model.width, scale=Scale.COLUMN,
-            const_base=place.constants.base, combine=Combine.ADD, stream_base=sink["sink_base"],
+            const_base=constants, combine=Combine.ADD, stream_base=sink["sink_base"],
             stream_row_stride=sink["sink_row_stride"], reduce=Reduce.ABSMAX,
             scalar=Scalar.RECIPROCAL, row_write=self.scratch.inverse.base + start)

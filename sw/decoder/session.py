@@ -6,12 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from systolith.hw.config import Region
-from systolith.hw.isa import Engine
 from systolith.sw.compiler.errors import CompileError
 from systolith.sw.compiler.layout import from_vector_words
+from systolith.sw.compiler.tokens import check_tokens
 from systolith.sw.decoder.compiled import CompiledDecoder, Run, Shape
+from systolith.sw.decoder.work import Work, total_work
 from systolith.sw.reference.weights import Floats
-from systolith.sw.runtime.device import DEFAULT_MAX_CYCLES, Counters, Device, EngineCounters
+from systolith.sw.runtime.device import DEFAULT_MAX_CYCLES, Counters, Device, sum_counters
 
 #: Part of a full context that a sliding window keeps.
 KEEP = 0.5
@@ -39,6 +40,8 @@ class StepResult:
         Useful multiply-accumulates.
     runs : int
         Programs that ran.
+    work : tuple of Work
+        What each part of the model needed of the engines, summed over the runs.
     """
 
     token: int
@@ -49,6 +52,7 @@ class StepResult:
     counters: Counters
     macs: int
     runs: int
+    work: tuple[Work, ...]
 
     @property
     def scores(self) -> Floats:
@@ -118,8 +122,9 @@ class Session:
             logits=np.concatenate([part.logits for part in parts]) if all_logits
             else parts[-1].logits,
             logit_scale=self.compiled.model.logit_scale,
-            counters=_total([part.counters for part in parts]),
-            macs=sum(part.macs for part in parts), runs=len(parts))
+            counters=sum_counters([part.counters for part in parts]),
+            macs=sum(part.macs for part in parts), runs=len(parts),
+            work=total_work([part.work for part in parts]))
 
     def step(self, token: int) -> StepResult:
         """Add one token."""
@@ -128,11 +133,7 @@ class Session:
     def _check(self, ids: Sequence[int]) -> None:
         if not ids:
             raise CompileError("there are no tokens; give at least one")
-        vocabulary = self.compiled.model.vocabulary
-        for place, token in enumerate(ids):
-            if not 0 <= token < vocabulary:
-                raise CompileError(f"token {token} at place {place} is outside the vocabulary of "
-                                   f"{self.compiled.name}, which has tokens 0 to {vocabulary - 1}")
+        check_tokens(ids, self.compiled.model.vocabulary, self.compiled.name)
 
     def _make_room(self, ids: list[int], all_logits: bool) -> list[int]:
         """The tokens to add; with those kept of a full context, which then is empty, before."""
@@ -155,7 +156,7 @@ class Session:
         result = StepResult(
             token=self._token(run), position=self.position, length=len(ids),
             logits=self._logits(run), logit_scale=self.compiled.model.logit_scale,
-            counters=counters, macs=run.program.macs, runs=1)
+            counters=counters, macs=run.program.macs, runs=1, work=run.work)
         self.ids.extend(ids)
         return result
 
@@ -174,13 +175,3 @@ class Session:
             base = run.scratch.logits.base * compiled.config.word_bytes(Region.VEC)
             data = self.device.read(Region.VEC, base, size)
         return from_vector_words(data, compiled.config, rows, vocabulary)
-
-
-def _total(counters: Sequence[Counters]) -> Counters:
-    """The sum over several runs."""
-    engines = {engine: EngineCounters(**{
-        name: sum(getattr(each.engines[engine], name) for each in counters)
-        for name in EngineCounters.__dataclass_fields__}) for engine in Engine
-        if engine in counters[0].engines}
-    return Counters(sum(each.cycles for each in counters),
-                    sum(each.move_bytes for each in counters), engines)

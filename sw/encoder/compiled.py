@@ -7,13 +7,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from systolith.hw.config import Config
-from systolith.hw.isa import Command, Engine, Load
+from systolith.hw.isa import Command, Engine
 from systolith.sw.compiler.allocate import CapacityError, with_advice
 from systolith.sw.compiler.errors import CompileError
 from systolith.sw.compiler.image import Place
 from systolith.sw.compiler.layout import activation_words
+from systolith.sw.compiler.parts import PARTS, count_commands
 from systolith.sw.compiler.schedule import schedule
+from systolith.sw.compiler.skipping import ZeroSkipper
+from systolith.sw.compiler.tokens import check_tokens, with_tokens
 from systolith.sw.compiler.verifier import verify
+from systolith.sw.compiler.zero_tiles import useful_elements
 from systolith.sw.encoder.lowering import EncoderLowering
 from systolith.sw.encoder.plan import plan_encoder
 from systolith.sw.encoder.stream import WeightStream
@@ -48,21 +52,20 @@ class CompiledEncoder:
     model : QuantizedEncoder
     length, valid : int
         Positions, and how many of them are tokens.
-    words, ones, output : Place
-        External memory: words of the vocabulary; which positions are tokens; the embedding.
+    ones, output : Place
+        External memory: which positions are tokens; the embedding.
     """
 
     program: Program
     model: QuantizedEncoder
     length: int
     valid: int
-    words: Place
     ones: Place
     output: Place
 
     @property
     def macs(self) -> int:
-        """Useful multiply-accumulates of a run: no padding."""
+        """Useful multiply-accumulates of a run: no padding, no weight tiles of zeros."""
         return self.program.macs
 
     def load(self, device: Device) -> None:
@@ -80,17 +83,8 @@ class CompiledEncoder:
         if len(ids) != self.valid:
             raise CompileError(f"the text has {len(ids)} tokens, but the encoder was compiled for "
                                f"{self.valid}")
-        for place, token in enumerate(ids):
-            if not 0 <= token < self.model.vocabulary:
-                raise CompileError(f"token {token} at place {place} is outside the vocabulary, "
-                                   f"which has tokens 0 to {self.model.vocabulary - 1}")
-        moves = list(self.program.commands[Engine.MOVE])
-        size = self.words.size // self.model.vocabulary
-        for row, token in enumerate(ids):
-            move = moves[row]
-            assert isinstance(move, Load)
-            moves[row] = dataclasses.replace(move, ext_base=self.words.offset + token * size)
-        return {**self.program.commands, Engine.MOVE: moves}
+        check_tokens(ids, self.model.vocabulary, self.program.model)
+        return with_tokens(self.program.commands, ids)
 
     def run(self, device: Device, ids: Sequence[int],
             max_cycles: int = DEFAULT_MAX_CYCLES) -> EmbeddingResult:
@@ -125,16 +119,19 @@ def compile_encoder(model: QuantizedEncoder, config: Config, *, length: int,
     valid = _check(model, config, length, valid)
     what = f"{name} at length {length}"
     try:
-        weights, commands = _lower(model, config, length, valid, what)
+        weights, parts = _lower(model, config, length, valid, what)
     except CapacityError as error:
         raise with_advice(error, lambda other: _lower(model, other, length, valid, what)) from None
     data = (np.arange(length) < valid).astype(np.int8)[None]
+    skipper = ZeroSkipper(config, weights.image.sections)
+    parts = {name: list(skipper.skip(part)) for name, part in parts.items()}
+    commands = [command for part in parts.values() for command in part]
     program = Program(config, schedule(commands, config), tuple(weights.image.sections), name,
-                      _macs(model, length, valid))
+                      _macs(model, config, length, valid), {PARTS: count_commands(parts)})
     verify(config, program.commands)
     sections = (*program.sections, _section("ones", weights.ones, activation_words(data, config)))
     return CompiledEncoder(dataclasses.replace(program, sections=sections), model, length, valid,
-                           weights.words, weights.ones, weights.output)
+                           weights.ones, weights.output)
 
 
 def _check(model: QuantizedEncoder, config: Config, length: int, valid: int | None) -> int:
@@ -154,18 +151,22 @@ def _check(model: QuantizedEncoder, config: Config, length: int, valid: int | No
 
 
 def _lower(model: QuantizedEncoder, config: Config, length: int, valid: int,
-           what: str) -> tuple[WeightStream, list[Command]]:
+           what: str) -> tuple[WeightStream, dict[str, list[Command]]]:
     plan = plan_encoder(model, config, length, valid, what)
     weights = WeightStream(model, plan, config)
-    commands = list(EncoderLowering(model, plan, weights, config).commands())
+    parts = EncoderLowering(model, plan, weights, config).parts()
     weights.image.check(what)
-    return weights, commands
+    return weights, parts
 
 
-def _macs(model: QuantizedEncoder, length: int, valid: int) -> int:
-    linear = sum(weight.size for layer in model.layers for weight in (
-        layer.q.weight, layer.k.weight, layer.v.weight, layer.out.weight,
-        *(part.weight for group in layer.groups for part in (group.up, group.down))))
+def _macs(model: QuantizedEncoder, config: Config, length: int, valid: int) -> int:
+    head, linear = model.head_dim, 0
+    for layer in model.layers:
+        linear += sum(useful_elements(each.weight, config, columns=head)
+                      for each in (layer.q, layer.k, layer.v))
+        linear += useful_elements(layer.out.weight, config, rows=head)
+        linear += sum(useful_elements(part.weight, config)
+                      for group in layer.groups for part in (group.up, group.down))
     scores = len(model.layers) * model.heads * length * valid * model.head_dim
     return length * linear + 2 * scores + valid * model.width
 

@@ -16,9 +16,9 @@ from systolith.hw.isa import (
     Source,
     Table,
 )
-from systolith.sw.compiler.fields import Fields, Span, accumulators
+from systolith.sw.compiler.fields import Fields, Span, accumulators, tensor
 from systolith.sw.encoder.plan import GELU_TABLE, EncoderPlan
-from systolith.sw.encoder.residual import Residual, tensor
+from systolith.sw.encoder.residual import Residual
 from systolith.sw.encoder.stream import WeightStream
 from systolith.sw.reference.encoder import QuantizedEncoder, QuantizedEncoderLayer
 from systolith.sw.reference.rows import MAGNITUDE_BITS, ROW_MAX, tensor_word

@@ -19,12 +19,13 @@ from systolith.hw.isa import (
     Source,
     Table,
 )
-from systolith.sw.compiler.fields import Span, accumulators, spans
+from systolith.sw.compiler.fields import Span, accumulators, spans, tensor
+from systolith.sw.compiler.softmax import EXP2_TABLE
 from systolith.sw.encoder.attention import AttentionLowering
 from systolith.sw.encoder.feed_forward import FeedForwardLowering
-from systolith.sw.encoder.plan import EXP2_TABLE, EncoderPlan
+from systolith.sw.encoder.plan import EncoderPlan
 from systolith.sw.encoder.projections import ProjectionLowering
-from systolith.sw.encoder.residual import Residual, tensor
+from systolith.sw.encoder.residual import Residual
 from systolith.sw.encoder.stream import WeightStream
 from systolith.sw.reference.encoder import UNIT_BITS, QuantizedEncoder
 from systolith.sw.reference.numerics import scale_word
@@ -47,19 +48,18 @@ class EncoderLowering:
         self.model, self.plan, self.weights, self.config = model, plan, weights, config
         self.residual, self.tiles = Residual(model, plan, config), plan.tiles
 
-    def commands(self) -> Iterator[Command]:
-        """The whole run."""
-        yield from self.weights.start()
-        yield Table(table=EXP2_TABLE, source_base=self.plan.table.base)
-        yield from self.embedding()
+    def parts(self) -> dict[str, list[Command]]:
+        """The whole run, part by part."""
+        result = {"embedding": [*self.weights.start(), *self.embedding()]}
         for index in range(len(self.model.layers)):
-            yield from self.layer(index)
-        yield from self.pool()
-        yield from self.weights.finish()
+            result |= {f"layer {index} {name}": list(part) for name, part in self.layer(index)}
+        result["pool"] = [*self.pool(), *self.weights.finish()]
+        return result
 
     def embedding(self) -> Iterator[Command]:
         """Positions, as an exact product with the identity, plus words that lie in ``x`` already.
         """
+        yield Table(table=EXP2_TABLE, source_base=self.plan.table.base)
         yield from self.weights.fetch_norm(0)
         for number, block in enumerate(self.residual.blocks):
             acc, base = self.residual.slot(), self._positions_base(number)
@@ -84,15 +84,18 @@ class EncoderLowering:
             count2=tiles.units, act2_stride=words, acc2_stride=tiles.unit_out, act_base=base,
             wgt_base=self.plan.identity.base + part * words, acc_base=acc)
 
-    def layer(self, index: int) -> Iterator[Command]:
-        """One layer, from the normalized residual to that of the next."""
+    def layer(self, index: int) -> Iterator[tuple[str, Iterator[Command]]]:
+        """One layer, from the normalized residual to that of the next: its parts by name, to be
+        taken one after the other."""
         layer, norm = self.model.layers[index], self.weights.norm
         parts = (self.model, self.plan, self.weights, self.residual, self.config)
         projections = ProjectionLowering(*parts)
-        yield from projections.inputs(index, norm(2 * index))
-        yield from AttentionLowering(self.model, layer, self.plan, self.config).commands()
-        yield from projections.output(index, norm(2 * index + 1))
-        yield from FeedForwardLowering(*parts).commands(index, layer, norm(2 * index + 2))
+        attention = AttentionLowering(self.model, layer, self.plan, self.config)
+        feed_forward = FeedForwardLowering(*parts)
+        yield "projections", projections.inputs(index, norm(2 * index))
+        yield "attention", attention.commands()
+        yield "output", projections.output(index, norm(2 * index + 1))
+        yield "feed-forward", feed_forward.commands(index, layer, norm(2 * index + 2))
 
     def pool(self) -> Iterator[Command]:
         """Mean of the rows that exist, over its length, in the first words of ``u``."""

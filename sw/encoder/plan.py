@@ -4,16 +4,15 @@ from typing import Any
 
 from systolith.hw.config import Config, Region
 from systolith.sw.compiler.allocate import Allocator, Buffer, check_capacity
-from systolith.sw.compiler.layout import ceil_div
+from systolith.sw.compiler.layout import ceil_div, table_words
 from systolith.sw.compiler.plan import DEPTHS, default_block_rows
-from systolith.sw.reference.addressing import TABLE_ELEMENTS
 from systolith.sw.reference.encoder import QuantizedEncoder
 
 #: Buffers by name.
 Places = dict[str, Any]
 
-#: Function tables: which holds what.
-EXP2_TABLE, GELU_TABLE = 0, 1
+#: Function table of GELU's normal distribution.
+GELU_TABLE = 1
 
 #: Weights of so many products must be in the core at once: queries, keys and values.
 LEAST_SLOTS = 3
@@ -166,11 +165,6 @@ def plan_encoder(model: QuantizedEncoder, config: Config, length: int, valid: in
     return EncoderPlan(
         length=length, valid=valid, tiles=tiles, key_tiles=key_tiles, block=block, depth=depth,
         score_stride=score_stride, mix_stride=mix_stride, slots=slots, **places)
-
-
-def table_words(config: Config) -> int:
-    """Words of vector memory of one function table."""
-    return ceil_div(TABLE_ELEMENTS, config.lanes)
 
 
 def _vector(take: Allocator, tiles: Tiles, length: int, block: int, config: Config) -> Places:

@@ -14,16 +14,9 @@ from systolith.hw.isa import (
     Sink,
     Source,
 )
-from systolith.sw.compiler.fields import Fields, Span, spans
+from systolith.sw.compiler.fields import Fields, Span, spans, tensor
 from systolith.sw.encoder.plan import EncoderPlan
 from systolith.sw.reference.encoder import QuantizedEncoder
-from systolith.sw.reference.numerics import split_scale
-
-
-def tensor(word: int) -> Fields:
-    """A scale word as the command's own scale."""
-    multiplier, shift = split_scale(word)
-    return {"scale": Scale.TENSOR, "multiplier": int(multiplier), "shift": int(shift)}
 
 
 class Residual:

@@ -8,11 +8,19 @@ from collections.abc import Iterator
 import numpy as np
 
 from systolith.hw.config import Config, Region
-from systolith.hw.isa import Command, Load
+from systolith.hw.isa import Command
 from systolith.sw.compiler.allocate import Buffer
 from systolith.sw.compiler.fields import Span
 from systolith.sw.compiler.image import Image, Place
-from systolith.sw.compiler.layout import column_constants, pad, vector_words, weight_tiles
+from systolith.sw.compiler.layout import (
+    column_constants,
+    pad,
+    pad_columns,
+    pad_rows,
+    vector_words,
+    weight_tiles,
+)
+from systolith.sw.compiler.tokens import token_loads
 from systolith.sw.encoder.plan import EncoderPlan, Slot
 from systolith.sw.reference.attention import Projection
 from systolith.sw.reference.encoder import POSITION_HIGH, Biased, QuantizedEncoder, QuantizedNorm
@@ -59,10 +67,8 @@ class WeightStream:
         """A load for each position (of token 0: the driver puts the token's address in), then what
         stays in the core."""
         word = self.config.word_bytes(Region.VEC)
-        size = self.tiles.width_beats * word
-        for row in range(self.plan.length):
-            yield Load(region=int(Region.VEC), rows=1, row_bytes=size, ext_base=self.words.offset,
-                       base=self.plan.x.base * word + row * size)
+        yield from token_loads(self.words.offset, self.plan.length, self.tiles.width_beats * word,
+                               self.plan.x.base * word)
         plan, model, beats = self.plan, self.model, self.tiles.width_beats
         self.image.add("identity", plan.identity, self._identity())
         self.image.add("exp2", plan.table, exp2_table().astype("<i2").tobytes())
@@ -168,8 +174,7 @@ class WeightStream:
         beats = tiles.value_beats if kind == "v" else tiles.query_beats
 
         def padded(x: Ints) -> Ints:
-            heads = x.reshape(*x.shape[:-1], model.heads, model.head_dim)
-            return pad(heads, *heads.shape[:-1], size).reshape(*x.shape[:-1], model.heads * size)
+            return pad_columns(x, model.head_dim, size)
 
         vectors = (vector_words(padded(layer.bias)[None], config, beats)
                    if isinstance(layer, Biased) else b"")
@@ -179,8 +184,7 @@ class WeightStream:
     def _rows_of_heads(self, layer: Projection) -> tuple[bytes, bytes, bytes]:
         """Rows of each head padded to whole contraction tiles."""
         model, size = self.model, self.tiles.head_in * self.config.rows
-        heads = layer.weight.reshape(model.heads, model.head_dim, model.width)
-        weight = pad(heads, model.heads, size, model.width).reshape(-1, model.width)
+        weight = pad_rows(layer.weight, model.head_dim, size)
         return (weight_tiles(weight, self.config), column_constants(
             layer.words, layer.bias, self.config, self.tiles.width_beats), b"")
 

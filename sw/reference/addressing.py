@@ -207,18 +207,18 @@ def accesses(command: Command, config: Config) -> list[Access]:
 
 def _product_accesses(command: Product, config: Config) -> list[Access]:
     return [
-        Access(Region.ACT, np.unique(loop_sum(command, "act")), False),
-        Access(Region.WGT, _all_banks(np.unique(loop_sum(command, "wgt")), config), False),
-        Access(Region.ACC, np.unique(loop_sum(command, "acc")), True),
+        Access(Region.ACT, _visited(command, "act"), False),
+        Access(Region.WGT, _all_banks(_visited(command, "wgt"), config), False),
+        Access(Region.ACC, _visited(command, "acc"), True),
     ]
 
 
 def _pass_accesses(command: Pass, config: Config) -> list[Access]:
     source = Region.ACC if command.source == Source.ACC else Region.VEC
     rows = np.arange(command.rows, dtype=np.int64)
-    result = [Access(source, np.unique(source_words(command, config)), False)]
+    result = [Access(source, _distinct(source_words(command, config)), False)]
     if uses_stream(command):
-        result.append(Access(Region.VEC, np.unique(stream_words(command)), False))
+        result.append(Access(Region.VEC, _distinct(stream_words(command)), False))
     if uses_constants(command):
         beats = np.arange(command.beats, dtype=np.int64)
         result.append(Access(Region.CONST, command.const_base + beats, False))
@@ -236,15 +236,15 @@ def _pass_accesses(command: Pass, config: Config) -> list[Access]:
 def _sink_access(command: Pass, config: Config) -> Access:
     words = sink_words(command, config)
     if command.sink == Sink.ACT:
-        return Access(Region.ACT, np.unique(words), True)
+        return Access(Region.ACT, _distinct(words), True)
     if command.sink == Sink.VEC:
-        return Access(Region.VEC, np.unique(words), True)
+        return Access(Region.VEC, _distinct(words), True)
     if command.sink == Sink.WGT_ROWS:
         bank = (folded_rows(command, config) % config.rows)[:, None]
-        return Access(Region.WGT, np.unique(words * config.rows + bank), True)
+        return Access(Region.WGT, _distinct(words * config.rows + bank), True)
     first = np.arange(command.beats) * config.lanes % config.rows
     banks = first[:, None] + np.arange(config.lanes)
-    return Access(Region.WGT, np.unique(words[:, :, None] * config.rows + banks), True)
+    return Access(Region.WGT, _distinct(words[:, :, None] * config.rows + banks), True)
 
 
 def _move_accesses(command: Move, config: Config) -> list[Access]:
@@ -253,8 +253,22 @@ def _move_accesses(command: Move, config: Config) -> list[Access]:
     region = Region(command.region)
     # A weight word is one bank's here, so the unit is cols bytes instead of the whole tile.
     size = config.cols if region == Region.WGT else config.word_bytes(region)
-    return [Access("ext", np.unique(ext // config.bus_bytes), not load),
-            Access(region, np.unique(core // size), load)]
+    return [Access("ext", _distinct(ext // config.bus_bytes), not load),
+            Access(region, _distinct(core // size), load)]
+
+
+def _visited(command: Product, memory: str) -> Ints:
+    """Words of a memory that a product visits; loops that stay where they are count once."""
+    moving = tuple(slice(None) if getattr(command, f"{memory}{loop}_stride") else slice(1)
+                   for loop in (2, 1, 0))
+    return loop_sum(command, memory)[moving].ravel()
+
+
+def _distinct(words: Ints) -> Ints:
+    """The words in order, without those that equal the one before: sorting would cost more than
+    the few that are left twice."""
+    words = words.ravel()
+    return words[np.concatenate([[True], words[1:] != words[:-1]])] if words.size else words
 
 
 def _all_banks(words: Ints, config: Config) -> Ints:

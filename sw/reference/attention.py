@@ -42,7 +42,7 @@ def attention_steps(h: Floats, weights: AttentionWeights,
         cos, sin = w.cos[:len(h)], w.sin[:len(h)]                       # (T, hd / 2)
         q, k = _rotate(q, cos, sin), _rotate(k, cos, sin)
     keys, values = np.repeat(k, w.group, axis=0), np.repeat(v, w.group, axis=0)  # (H, T, hd)
-    scores = q @ keys.transpose(0, 2, 1) / np.sqrt(w.head_dim)          # (H, T, T)
+    scores = q @ keys.transpose(0, 2, 1) / w.head_dim ** 0.5            # (H, T, T)
     scores = np.where(key_mask(len(h), valid, w.causal), scores, -np.inf)
     p = np.exp(scores - scores.max(axis=-1, keepdims=True))
     p = p / p.sum(axis=-1, keepdims=True)                               # (H, T, T)

@@ -181,7 +181,7 @@ class Rows:
 @dataclass(frozen=True)
 class DecoderSteps:
     """``residuals``: INT16 (T, d) before the first and after every layer; ``logits`` INT16 (T, V);
-    ``tokens`` (T,): the largest logit's place in each row, before saturation to INT16."""
+    ``tokens`` (T,): the largest logit's place in each row, the first of equal ones."""
 
     residuals: tuple[Ints, ...]
     logits: Ints
@@ -203,9 +203,8 @@ def decode(ids: Sequence[int], model: QuantizedDecoder, cache: Cache) -> Decoder
         y = feed_forward(normalized(x, largest), layer, model.sigmoid)  # (T, d) INT32
         x, largest = added(grown(x, layer.grow_feed_forward), y)        # (T, d) INT16
         residuals.append(x)
-    logits = project(normalized(x, largest), model.head)                # (T, V) INT32
-    return DecoderSteps(tuple(residuals), narrowed(logits, Output.INT16),
-                        numerics.reduce_index(logits, True))
+    logits = narrowed(project(normalized(x, largest), model.head), Output.INT16)
+    return DecoderSteps(tuple(residuals), logits, numerics.reduce_index(logits, True))
 
 
 def normalized(x: Ints, largest: Ints) -> Rows:

@@ -1,5 +1,6 @@
 """The abstract device: what every implementation of the accelerator offers to the driver."""
 import abc
+import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -56,6 +57,15 @@ class Counters:
     move_bytes: int = 0
     engines: Mapping[Engine, EngineCounters] = field(
         default_factory=lambda: {engine: EngineCounters() for engine in ENGINES})
+
+
+def sum_counters(counters: Sequence[Counters]) -> Counters:
+    """The sum over several runs."""
+    engines = {engine: EngineCounters(*map(sum, zip(
+        *(dataclasses.astuple(each.engines[engine]) for each in counters), strict=True)))
+        for engine in ENGINES}
+    return Counters(sum(each.cycles for each in counters),
+                    sum(each.move_bytes for each in counters), engines)
 
 
 #: Commands (or raw words) of each engine.

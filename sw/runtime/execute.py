@@ -80,15 +80,15 @@ def execute(command: Command, memories: Memories) -> tuple[int, int]:
 
 
 def _move(command: Move, memories: Memories) -> tuple[int, int]:
-    ext, core = addressing.move_beats(command, memories.config)
-    lanes = np.arange(memories.config.bus_bytes)
-    ext, core = ext.ravel()[:, None] + lanes, core.ravel()[:, None] + lanes
-    bytes_ = memories.raw(Region(command.region))
-    if isinstance(command, Load):
-        bytes_[core] = memories.ext[ext]
-    else:
-        memories.ext[ext] = bytes_[core]
-    return len(ext), ext.size
+    core_bytes, size = memories.raw(Region(command.region)), command.row_bytes
+    for row in range(command.rows):
+        ext, core = command.ext_base + row * command.ext_stride, command.base + row * command.stride
+        if isinstance(command, Load):
+            core_bytes[core:core + size] = memories.ext[ext:ext + size]
+        else:
+            memories.ext[ext:ext + size] = core_bytes[core:core + size]
+    moved = command.rows * size
+    return moved // memories.config.bus_bytes, moved
 
 
 def _table(command: Table, memories: Memories) -> int:

@@ -78,6 +78,10 @@ class Program:
         return {engine: [word for command in self.commands.get(engine, [])
                          for word in command.encode()] for engine in ENGINES}
 
+    def all_commands(self) -> list[Command]:
+        """The commands of all engines, one queue after the other."""
+        return [command for engine in ENGINES for command in self.commands.get(engine, [])]
+
     @property
     def digest(self) -> str:
         """SHA-256 over configuration, commands and image."""

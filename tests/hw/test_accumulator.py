@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from cocotb.triggers import RisingEdge
 
-from systolith.hw.accumulator import SUMS_DELAY, WRITE_DELAY, Accumulator
-from systolith.hw.config import Config
+from systolith.hw.accumulator import SUMS_DELAY, Accumulator
+from systolith.hw.config import ACCUMULATE_LATENCY, Config
 from systolith.sw.reference import numerics
 from tests.bench import parameters, reset, simulate
 from tests.hw.system_master import SystemMaster
@@ -31,7 +31,7 @@ class Bench:
         self.edge = RisingEdge(dut.clk)
         self.acc = np.zeros((WORDS, self.config.cols), dtype=np.int64)
         # The last beats, newest first: (address, first) or None.
-        self.beats: deque = deque([None] * (WRITE_DELAY + 1), maxlen=WRITE_DELAY + 1)
+        self.beats: deque = deque([None] * (ACCUMULATE_LATENCY + 1), maxlen=ACCUMULATE_LATENCY + 1)
         self.sums: deque = deque([self._sums(0)] * SUMS_DELAY)
         self.system = SystemMaster(dut, "system", bus_bytes=self.config.bus_bytes)
         for name in ("array__valid", "array__address", "array__first", "read__valid"):
@@ -65,7 +65,7 @@ class Bench:
         self.beats.appendleft(None if address is None else (address, first))
 
     async def drain(self):
-        for _ in range(WRITE_DELAY + 1):
+        for _ in range(ACCUMULATE_LATENCY + 1):
             await self.beat()
 
     def settled(self, address):

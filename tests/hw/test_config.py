@@ -1,8 +1,12 @@
 """The configuration object: derived widths and rejections."""
 import pytest
 
-from systolith.hw.config import Config, ConfigError, Region
+from systolith.hw.accumulator import SUMS_DELAY
+from systolith.hw.array import SystolicArray
+from systolith.hw.config import ACCUMULATE_LATENCY, PASS_LATENCY, Config, ConfigError, Region
 from systolith.hw.configs import CONFIGS, get_config
+from systolith.hw.memory import READ_LATENCY
+from systolith.hw.vector import timing
 
 SIZES = {"name": "test", "rows": 8, "cols": 4, "lanes": 4}
 
@@ -61,3 +65,12 @@ def test_host_address_fields():
     assert config.host_address(Region.VEC, 8, core=3) == 3 << 24 | 4 << 21 | 8
     with pytest.raises(ConfigError, match="offset 2097152 is outside a region of 2097152 bytes"):
         config.host_address(Region.VEC, 1 << 21)
+
+
+@pytest.mark.parametrize("config", CONFIGS.values(), ids=list(CONFIGS))
+def test_latencies_are_those_of_the_hardware(config):
+    """What the cycle model takes from the configuration is what the stages add up to."""
+    assert timing.WRITE_AT == PASS_LATENCY
+    assert timing.reduction_at(config.lanes) == config.reduction_latency
+    assert SystolicArray(config=config).latency + ACCUMULATE_LATENCY - SUMS_DELAY + READ_LATENCY \
+        == config.matrix_latency

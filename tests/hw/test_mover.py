@@ -11,12 +11,12 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from cocotb.triggers import ClockCycles, RisingEdge, with_timeout
 
 from systolith.hw.bus import BusMaster
-from systolith.hw.config import Config, Region
+from systolith.hw.config import BEATS_IN_FLIGHT, Config, Region
 from systolith.hw.external import ExternalPort, ExternalRequest
 from systolith.hw.interfaces import EnginePort
 from systolith.hw.isa import Cause, Load, Store
 from systolith.hw.move_walk import STORED, mover_layout
-from systolith.hw.mover import BEATS_IN_FLIGHT, Mover
+from systolith.hw.mover import Mover
 from systolith.sw.reference.addressing import CommandFault, check, move_beats
 from tests.bench import Stream, parameters, reset, simulate
 from tests.hw.models import BusMemory, ExternalMemory

@@ -8,10 +8,11 @@ import pytest
 from amaranth.lib import data
 from cocotb.triggers import ClockCycles, RisingEdge, gather
 
+from systolith.hw.config import IN_FLIGHT
 from systolith.hw.interfaces import command_layout
 from systolith.hw.isa import WORDS, Cause, Engine, Load, Pass, Product, Store, Table
 from systolith.hw.move_walk import mover_layout
-from systolith.hw.sequencer import IN_FLIGHT, Sequencer
+from systolith.hw.sequencer import Sequencer
 from tests.bench import Stream, parameters, reset, simulate, unpack
 
 VECTOR = data.StructLayout({"opcode": 4, "pass": command_layout(Pass),

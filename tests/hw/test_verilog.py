@@ -1,4 +1,7 @@
 """Verilog text: the same for the same design, without the zeros of memories."""
+import gc
+
+import pytest
 from amaranth import *
 from amaranth.hdl import MemoryData, MemoryInstance
 from amaranth.lib import wiring
@@ -38,3 +41,13 @@ def test_same_design_same_text():
     texts = {to_verilog(Memory(width=16, depth=16), name="ram").text for _ in range(2)}
     assert len(texts) == 1
     assert "src" not in texts.pop()
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_garbage_collection_is_as_before(enabled):
+    (gc.enable if enabled else gc.disable)()
+    try:
+        to_verilog(Memory(width=16, depth=16), name="ram")
+        assert gc.isenabled() == enabled
+    finally:
+        gc.enable()

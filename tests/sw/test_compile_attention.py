@@ -131,7 +131,11 @@ def test_useful_multiply_accumulates():
                   causal=True)
     assert shape.scores == 1 + 2 + 3 + 4 + 4
     projections = 5 * 7 * (12 + 6 + 6 + 12)
-    assert shape.macs == projections + 2 * 4 * 3 * 14
+    assert shape.attention_macs == 2 * 4 * 3 * 14
+    rng = np.random.default_rng(0)
+    weights = random_layer(rng, width=7, heads=4, kv_heads=2, head_dim=3, rotary=False)
+    layer, _ = compiled(rng, weights, get_config("tiny"), 5, valid=4)
+    assert layer.macs == projections + shape.attention_macs
     rng = np.random.default_rng(0)
     layer, _ = compiled(rng, random_layer(rng, causal=False), get_config("tiny"), 6, valid=5)
     assert layer.macs == layer.program.macs == 6 * 24 * (30 + 10 + 10 + 30) + 2 * 3 * 10 * 6 * 5

@@ -9,7 +9,13 @@ from systolith.hw.config import MEMORIES, Region
 from systolith.hw.configs import get_config
 from systolith.sw.compiler import CompileError
 from systolith.sw.decoder import ContextError, Session, compile_decoder
-from systolith.sw.decoder.evaluate import exact_answers, perplexity
+from systolith.sw.decoder.evaluate import (
+    LONGEST_ANSWER,
+    exact_answers,
+    machine_answer,
+    perplexity,
+    problems,
+)
 from systolith.sw.models import load_model
 from systolith.sw.reference import llama
 from systolith.sw.reference.decoder import Cache, decode
@@ -141,12 +147,55 @@ def test_wrong_tokens(ids, message):
         Session(model, FunctionalDevice(model.config)).prefill(ids)
 
 
-@pytest.mark.parametrize(("name", "config", "options", "message"), [
-    ("mathformer-add", "tiny", {"context": 65}, "context must be from 1 to 64"),
-    ("glassllm", "tiny", {}, "weight memory.*nearest configuration that fits is 'sim16'")])
-def test_what_does_not_fit(name, config, options, message):
-    with pytest.raises(CompileError, match=message):
-        compile_decoder(load_model(name), get_config(config), **options)
+def test_context_beyond_the_model():
+    with pytest.raises(CompileError, match="context must be from 1 to 64"):
+        compile_decoder(load_model("mathformer-add"), get_config("tiny"), context=65)
+
+
+def test_context_beyond_the_weight_memory():
+    config = get_config("tiny").replace(name="small", wgt_depth=2048)
+    with pytest.raises(CompileError, match=r"glassllm with 128 positions needs .* of weight "
+                                           "memory, but configuration 'small' has .*the nearest "
+                                           "configuration that fits is 'tiny'"):
+        compile_decoder(load_model("glassllm"), config, context=128)
+    shorter = compile_decoder(load_model("glassllm"), config)
+    assert shorter.residents.streamed
+    assert 1 < shorter.context < 128
+    assert shorter.residents.rings[0].base + shorter.residents.rings[0].words == config.wgt_depth
+
+
+#: Configurations whose weight memory is too small for glassllm, or whose constants are.
+SMALL = {config.name: config for config in (
+    get_config("tiny"), get_config("tall"),
+    get_config("sim16").replace(name="few-weights", wgt_depth=512),
+    get_config("sim16").replace(name="few-constants", const_depth=64))}
+
+
+@pytest.mark.parametrize("config", SMALL)
+@pytest.mark.parametrize("all_logits", [False, True])
+def test_streamed_weights(config, all_logits):
+    """Ragged prefills, longer than one run, and steps, in garbage, with weights that come."""
+    model = compile_decoder(load_model("glassllm"), SMALL[config], context=48)
+    assert model.residents.streamed
+    session, reference = Session(model, garbage(model.config)), Cache()
+    ids = np.random.default_rng(2).integers(0, model.model.vocabulary, 27).tolist()
+    token, _ = check(session, reference, ids, all_logits=all_logits)
+    for _ in range(2):
+        token, _ = check(session, reference, [token])
+
+
+def test_streamed_weights_move_once_a_run():
+    """Every weight and constant once, and little else."""
+    model = compile_decoder(load_model("glassllm"), SMALL["few-weights"], context=48)
+    session = Session(model, FunctionalDevice(model.config))
+    for ids in ([1, 2, 3], [4]):
+        weights = sum(
+            size.words * model.config.word_bytes(Region.WGT)
+            + size.beats * model.config.word_bytes(Region.CONST) for size in model.sizes.values())
+        result = session.prefill(ids)
+        row = (model.tiles.width_beats + model.tiles.query_beats) * model.config.word_bytes(
+            Region.VEC)
+        assert result.counters.move_bytes == weights + len(ids) * row
 
 
 @pytest.mark.parametrize(("kind", "least"), [("add", 100), ("sub", 55), ("mul", 100), ("div", 82)])
@@ -156,9 +205,24 @@ def test_mathformer_answers(kind, least):
     assert measure.ours >= least
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", SIGNS)
+def test_all_problems_on_the_device(kind):
+    """Every problem of single digits, until the answer ends, as the reference answers it."""
+    source, model = load_model(f"mathformer-{kind}"), compiled(f"mathformer-{kind}", "tiny")
+    session = Session(model, garbage(model.config))
+    for problem, _ in problems(kind):
+        session.restart()
+        result, text = session.prefill(source.encode(problem)), ""
+        while source.decode([result.token]) != "</s>" and len(text) < LONGEST_ANSWER:
+            text += source.decode([result.token])
+            result = session.step(result.token)
+        assert text == machine_answer(source, model.model, problem)
+
+
 def test_perplexity_is_near_that_of_floating_point():
     model = load_model("glassllm")
     text = "It was the White Rabbit, trotting slowly back again, and looking anxiously about. " * 20
-    measure = perplexity(model, text, get_config("sim16"), windows=2)
+    measure = perplexity(model, text, windows=2)
     assert measure.samples == 256
     assert abs(measure.ours / measure.float - 1) < 0.02

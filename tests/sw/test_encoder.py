@@ -170,8 +170,8 @@ def test_tokens_that_do_not_fit(model):
     with pytest.raises(CompileError, match="the text has 2 tokens, but the encoder was compiled "
                                            "for 3"):
         compiled.queues([1, 2])
-    with pytest.raises(CompileError, match="token 50 at place 1 is outside the vocabulary, which "
-                                           "has tokens 0 to 49"):
+    with pytest.raises(CompileError, match="token 50 at place 1 is outside the vocabulary of "
+                                           "encoder, which has tokens 0 to 49"):
         compiled.queues([1, 50, 2])
 
 

@@ -11,7 +11,8 @@ from safetensors.numpy import load_file, save_file
 from systolith.sw.models import ModelError
 from systolith.sw.models.bert import bert_weights, load_bert, load_tokenizer
 from systolith.sw.models.checkpoint import Checkpoint
-from systolith.sw.models.encoders import load_encoder, package_folder
+from systolith.sw.models.encoders import load_encoder
+from systolith.sw.models.packages import package_folder
 from systolith.sw.reference import bert
 from tests.sw.encoders import random_encoder
 

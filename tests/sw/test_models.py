@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from systolith.sw.models import MODELS, ModelError, load_model
-from systolith.sw.models.registry import _package_folder
+from systolith.sw.models import INCLUDED, ModelError, load_model
+from systolith.sw.models.packages import package_folder
 
 mathformer = pytest.importorskip("mathformer")
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", INCLUDED)
 def test_every_model_encodes_its_prompts_and_gives_layer_inputs(name):
     model = load_model(name)
     for prompt in model.prompts:
@@ -34,14 +34,14 @@ def test_unknown_name_lists_the_models():
         load_model("gpt")
     assert str(error.value) == (
         "unknown model 'gpt'; choose one of glassllm, glassllm-pt, mathformer-add, mathformer-sub, "
-        "mathformer-mul, mathformer-div, or give the path of a .npz file or of a folder with "
-        "model.safetensors")
+        "mathformer-mul, mathformer-div, smollm2, or give the path of a .npz or .gguf file or of a "
+        "folder with model.safetensors")
 
 
 def test_package_that_is_not_installed():
     with pytest.raises(ModelError, match=r"^package no_such_package is not installed; "
                                          r"run: pip install no_such_package$"):
-        _package_folder("no_such_package")
+        package_folder("no_such_package", "no_such_package")
 
 
 @pytest.mark.parametrize(("name", "text", "message"), [
@@ -86,7 +86,7 @@ def folder(tmp_path):
 def npz(tmp_path):
     """A copy of glassllm's English model."""
     for name in ("en.npz", "en.tokenizer.json"):
-        shutil.copy(_package_folder("glassllm") / "weights" / name, tmp_path / name)
+        shutil.copy(package_folder("glassllm", "glassllm") / "weights" / name, tmp_path / name)
     return tmp_path / "en.npz"
 
 

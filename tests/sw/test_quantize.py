@@ -46,7 +46,12 @@ def test_weights_use_the_whole_range_of_each_channel():
     weight = np.array([[1.0, -0.01, 0.0], [-2.0, 0.005, 0.0]])
     integers, scale = quantize_weight(weight)
     assert integers.tolist() == [[64, -127, 0], [-127, 64, 0]]
-    np.testing.assert_allclose(scale, [2 / 127, 0.01 / 127, 1.0])
+    np.testing.assert_allclose(scale, [2 / 127, 0.01 / 127, 2 / 127])
+
+
+def test_weights_of_zeros():
+    integers, scale = quantize_weight(np.zeros((3, 2)))
+    assert (integers.tolist(), scale.tolist()) == ([[0, 0]] * 3, [1, 1])
 
 
 def test_quantize_rounds_half_to_even_and_clamps():

@@ -15,14 +15,15 @@ from systolith.sim import doctor
 from systolith.sim.cli import app
 from systolith.sim.commands import disasm, evaluate
 from systolith.sim.measure import Measure, total
+from systolith.sim.results import BEGIN, END
 from systolith.sw.models.accuracy import Measure as Accuracy
 from systolith.sw.runtime.device import Counters, EngineCounters
 from systolith.sw.runtime.functional import FunctionalDevice
 from systolith.sw.runtime.program import Program, load_program
 
 ROOT = Path(__file__).resolve().parents[2]
-COMMANDS = ("run", "similarity", "eval", "generate", "disasm", "verify", "bench", "configs",
-            "boards", "bitstream", "flash", "doctor")
+COMMANDS = ("run", "similarity", "eval", "generate", "disasm", "verify", "bench", "trace",
+            "estimate", "configs", "boards", "bitstream", "flash", "doctor")
 FUNCTIONAL = ("--device", "functional", "--config", "tiny", "--prompt", "Alice was")
 RUN_KEYS = {
     "model", "layer", "prompt", "tokens", "config", "device", "stall", "seed", "bit_exact",
@@ -243,7 +244,7 @@ def test_verify_names_the_command(tmp_path):
 def test_program_files_that_cannot_be_read(command, program, tmp_path):
     cut = tmp_path / "cut.program"
     cut.write_bytes(program.read_bytes()[:-100])
-    check_refused(systolith(command, cut), 1, "is no readable program file")
+    check_refused(systolith(command, cut), 2, "is no readable program file")
     check_refused(systolith(command, tmp_path / "none"), 2, "there is no program file")
 
 
@@ -260,19 +261,41 @@ def test_disasm_refuses(arguments, text):
 # The other commands ------------------------------------------------------------------------------
 
 def test_bench_measures():
-    names = ["product-128x384x384", "attention-16"]
-    result = result_of("bench", *names, "--device", "functional")["benchmarks"]
+    names = ["minilm-128-qkvo", "attention-32-h32"]
+    result = result_of("bench", *names, "--device", "functional")
     assert [each["name"] for each in result] == names
     for each in result:
-        assert set(each) == {"name", "config", "device", "bit_exact", "cycles", "macs",
-                             "percent_of_peak"}
         assert (each["config"], each["bit_exact"], each["cycles"]) == ("sim16", True, None)
     assert result[0]["macs"] == 128 * 384 * 384
-    assert "useful MACs" in systolith("bench", *names, "--device", "functional").stdout
+    assert "% of limit" in systolith("bench", *names, "--device", "functional").stdout
+
+
+def test_bench_lists_names_and_which_are_slow():
+    lines = systolith("bench", "--list").stdout.splitlines()
+    assert "ragged-3x3x3" in lines
+    assert "model-minilm-128 (slow)" in lines
+    assert systolith("bench", "model-minilm-128", "--list").stdout == "model-minilm-128\n"
+    assert "model-minilm-128" in systolith("bench", "--all", "--list").stdout.splitlines()
+
+
+def test_bench_writes_the_page(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    check_refused(systolith("bench", "ragged-3x3x3", "--write"), 2, "docs/results.md, which is not")
+    check_refused(systolith("bench", "ragged-3x3x3", "--write", "--device", "functional"), 2,
+                  "--write needs --device rtl")
+    (tmp_path / "docs").mkdir()
+    page = tmp_path / "docs" / "results.md"
+    page.write_text(f"top\n{BEGIN}\n## Kept\n\nk\n\n{END}end\n")
+    assert systolith("bench", "ragged-3x3x3", "--write").exit_code == 0
+    text = page.read_text()
+    assert text.startswith("top\n")
+    assert "## Kept\n\nk\n" in text
+    assert "| ragged-3x3x3 | yes |" in text.partition("## Matrix products")[2]
 
 
 def test_bench_refuses_an_unknown_name():
-    check_refused(systolith("bench", "fast"), 2, "unknown benchmark 'fast'; choose among product-")
+    check_refused(systolith("bench", "fast"), 2,
+                  "unknown benchmark 'fast'; choose a group (product, ragged, minilm,")
 
 
 def test_configs_are_listed():
@@ -381,7 +404,7 @@ def test_make_leaves_out_what_is_not_given(stand_in):
 WHOLE_KEYS = {
     "model", "prompt", "text", "prompt_tokens", "tokens", "config", "device", "stall", "seed",
     "cycles", "macs", "peak_macs_per_cycle", "utilization", "engines", "move_bytes", "prefill",
-    "decode", "seconds"}
+    "decode", "parts", "seconds"}
 
 
 def test_a_sum_is_answered():
@@ -453,6 +476,19 @@ def test_similarity_tells_related_from_unrelated():
     near = result_of("similarity", "A cat sat on the mat.", "A kitten was sitting on a rug.")
     far = result_of("similarity", "A cat sat on the mat.", "Interest rates rose again.")
     assert near["similarity"] > 0.5 > 0.2 > far["similarity"]
+
+
+def test_similarity_needs_two_texts():
+    check_refused(systolith("similarity", "A cat.", "  "), 2, "a text is empty; give two sentences")
+
+
+def test_a_full_disk_is_named():
+    full = Path("/dev/full")
+    if not full.exists():
+        pytest.skip("this system has no /dev/full, a device that is always full")
+    outcome = systolith("configs", "--json", full)
+    assert (outcome.exit_code, "cannot write /dev/full: No space left" in outcome.stderr) == (
+        1, True)
 
 
 def test_mistakes_with_sentences(sentences, tmp_path):

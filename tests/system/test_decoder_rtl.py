@@ -1,4 +1,6 @@
 """Whole decoders on the RTL: logits, tokens and memories equal the functional device's."""
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -46,6 +48,51 @@ def test_mathformer_problems(kind):
             result = check(rtl, functional, model.encode(f"{a}{SIGNS[kind]}{b}="))
             while model.decode([result.token]) != "</s>" and rtl.position < 12:
                 result = check(rtl, functional, [result.token])
+
+
+@pytest.mark.parametrize("config", [
+    get_config("tiny"), get_config("tall"),
+    get_config("sim16").replace(name="few-weights", wgt_depth=512)], ids=lambda each: each.name)
+def test_streamed_weights(config):
+    """Two layers of glassllm, whose weights come out of external memory, with stalls at random."""
+    model = load_model("glassllm")
+    weights = dataclasses.replace(model.weights, layers=model.weights.layers[:2])
+    compiled = compile_decoder(dataclasses.replace(model, weights=weights), config, context=48)
+    assert compiled.residents.streamed
+    ids = model.encode(model.default_prompt)[:13]
+    with RtlDevice(config, stall_percent=20, seed=3) as device:
+        rtl, functional = sessions(compiled, device)
+        result = check(rtl, functional, ids)
+        check(rtl, functional, [result.token])
+
+
+@pytest.mark.parametrize(("name", "config"), [
+    ("glassllm-pt", "sim16"), ("mathformer-div", "sim16"), ("mathformer-mul", "tall")])
+def test_resident_weights(name, config):
+    """A prompt of ragged length and two steps."""
+    model = load_model(name)
+    compiled = compile_decoder(model, get_config(config))
+    assert not compiled.residents.streamed
+    with RtlDevice(compiled.config, stall_percent=10, seed=2) as device:
+        rtl, functional = sessions(compiled, device)
+        result = check(rtl, functional, model.encode(model.default_prompt)[:19])
+        for _ in range(2):
+            result = check(rtl, functional, [result.token])
+
+
+@pytest.mark.slow
+def test_smollm2_prefill_and_decode():
+    """16 tokens, then one: weights of 134 MB come out of external memory at 16 bytes a cycle."""
+    pytest.importorskip("gguf")
+    model, config = load_model("smollm2"), get_config("sim16")
+    compiled = compile_decoder(model, config, context=48)
+    ids = (model.encode(model.default_prompt) * 16)[:16]
+    with RtlDevice(config) as device:
+        rtl, functional = Session(compiled, device), Session(compiled, FunctionalDevice(config))
+        result = check(rtl, functional, ids)
+        result = check(rtl, functional, [result.token])
+        bus = result.counters.move_bytes / (config.bus_bytes * result.counters.cycles)
+        assert bus > 0.95
 
 
 @pytest.mark.slow

@@ -1,0 +1,1 @@
+"""How fast the chip is generated, built and simulated."""

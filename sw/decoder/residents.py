@@ -1,0 +1,161 @@
+"""What of a decoder stays in the core for a whole session, and where."""
+from bisect import bisect_left
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from systolith.hw.config import Config, Region
+from systolith.sw.compiler.allocate import Allocator, Buffer, CapacityError
+from systolith.sw.compiler.layout import ceil_div
+from systolith.sw.decoder.plan import Tiles
+from systolith.sw.reference.decoder import QuantizedDecoder
+
+#: Chunks of weights that a ring holds: one in use, the others on their way.
+CHUNKS = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinearSize:
+    """Contraction and output tiles of a linear layer, and the beats of its drain."""
+
+    tiles_in: int
+    tiles_out: int
+    beats: int
+
+    @property
+    def words(self) -> int:
+        """Words of weight memory."""
+        return self.tiles_in * self.tiles_out
+
+
+def linear_sizes(model: QuantizedDecoder, config: Config) -> dict[str, LinearSize]:
+    """All linear layers by name in the order of their use: ``q0``, ``k0`` and so on, ``head``.
+
+    ``squash0`` are other column constants for the results of ``gate0``.
+    """
+    tiles, sizes = Tiles.of(model, config), {}
+
+    def add(name: str, tiles_in: int, tiles_out: int, beats: int) -> None:
+        sizes[name] = LinearSize(tiles_in=tiles_in, tiles_out=tiles_out, beats=beats)
+
+    for i, layer in enumerate(model.layers):
+        add(f"q{i}", tiles.width_in, tiles.query_stride, tiles.query_beats)
+        add(f"k{i}", tiles.width_in, tiles.key_stride, tiles.key_beats)
+        add(f"v{i}", tiles.width_in, tiles.value_stride, tiles.value_beats)
+        add(f"out{i}", model.heads * tiles.head_in, tiles.width_out, tiles.width_beats)
+        add(f"gate{i}", tiles.width_in, tiles.hidden_out, tiles.hidden_beats)
+        if layer.squash_words is not None:
+            add(f"squash{i}", 0, 0, tiles.hidden_beats)
+        add(f"up{i}", tiles.width_in, tiles.hidden_out, tiles.hidden_beats)
+        add(f"down{i}", tiles.hidden_in, tiles.width_out, tiles.width_beats)
+    add("head", tiles.width_in, tiles.vocabulary_out, tiles.vocabulary_beats)
+    return sizes
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinearPlace:
+    """Weights of a linear layer that stay in the core, and the column constants of its drain."""
+
+    weight: Buffer
+    constants: Buffer
+
+
+@dataclass(frozen=True, kw_only=True)
+class CachePlaces:
+    """Keys and values of a layer.
+
+    ``keys``: word ``position tile * (kv heads * head_in) + head * head_in + contraction tile``.
+    ``values``: word ``(head * head_out + output tile) * value_tiles + position tile``.
+    """
+
+    keys: Buffer
+    values: Buffer
+
+
+@dataclass(frozen=True, kw_only=True)
+class Residents:
+    """What stays in the core for a whole session: keys and values of ``context`` positions, and
+    the linear layers that fit.
+
+    ``value_tiles`` are the position tiles of the values of one output tile. Where not all linear
+    layers fit, the others go through ``rings``, of weights and of column constants; so many words
+    of them at once are ``chunk_words`` and ``chunk_beats``.
+    """
+
+    caches: tuple[CachePlaces, ...]
+    context: int
+    value_tiles: int
+    linears: dict[str, LinearPlace]
+    rings: tuple[Buffer, ...]
+
+    @property
+    def streamed(self) -> bool:
+        """Whether weights come out of external memory in every run."""
+        return bool(self.rings)
+
+    @property
+    def chunk_words(self) -> int:
+        """Words of weights that are fetched at once at most."""
+        return self.rings[0].words // CHUNKS
+
+    @property
+    def chunk_beats(self) -> int:
+        """Words of column constants of such a chunk at most."""
+        return self.rings[1].words // CHUNKS
+
+
+def place_residents(model: QuantizedDecoder, config: Config, context: int,
+                    what: str) -> Residents:
+    """Lay keys and values of ``context`` positions out, and all linear layers, or else the rings.
+
+    Raises
+    ------
+    CapacityError
+        When a memory is too small.
+    """
+    sizes, take = linear_sizes(model, config), Allocator(config)
+    caches = _caches(take, model, config, context)
+    rings: tuple[Buffer, ...] = ()
+    fits = (take.free(Region.WGT) >= sum(size.words for size in sizes.values())
+            and take.free(Region.CONST) >= sum(size.beats for size in sizes.values()))
+    if not fits:
+        rings = _rings(take, sizes)
+    linears = {name: LinearPlace(weight=take.take(Region.WGT, size.words),
+                                 constants=take.take(Region.CONST, size.beats))
+               for name, size in sizes.items() if fits}
+    take.check(what)
+    return Residents(caches=caches, linears=linears, rings=rings, context=context,
+                     value_tiles=ceil_div(context, config.rows))
+
+
+def longest_context(model: QuantizedDecoder, config: Config, limit: int) -> int:
+    """The most positions, at most ``limit``, for which there is room; ``limit`` where there is for
+    none, so that :func:`place_residents` says what is missing."""
+    def full(context: int) -> bool:
+        try:
+            place_residents(model, config, context, "")
+        except CapacityError:
+            return True
+        return False
+
+    # The first context that is too long, among 1 to limit + 1.
+    longest = bisect_left(range(1, limit + 1), True, key=full)
+    return longest or limit
+
+
+def _caches(take: Allocator, model: QuantizedDecoder, config: Config,
+            context: int) -> tuple[CachePlaces, ...]:
+    tiles = Tiles.of(model, config)
+    keys = ceil_div(context, config.cols) * model.kv_heads * tiles.head_in
+    values = tiles.value_stride * ceil_div(context, config.rows)
+    return tuple(CachePlaces(keys=take.take(Region.WGT, keys), values=take.take(Region.WGT, values))
+                 for _ in model.layers)
+
+
+def _rings(take: Allocator, sizes: Mapping[str, LinearSize]) -> tuple[Buffer, ...]:
+    """All that is left, but at least so much that chunks are fetched while others are in use."""
+    columns = max(size.tiles_in for size in sizes.values())
+    tile_beats = take.config.cols // take.config.lanes
+    beats = max(size.beats for name, size in sizes.items() if name != "head")
+    return (take.take(Region.WGT, max(take.free(Region.WGT), CHUNKS * columns)),
+            take.take(Region.CONST, max(take.free(Region.CONST), 2 * beats,
+                                        CHUNKS * tile_beats)))

@@ -1,0 +1,192 @@
+"""The mover: beats between external memory and the core, which lets array and vector unit go first.
+"""
+from dataclasses import dataclass
+
+import numpy as np
+
+from systolith.hw.config import BEATS_IN_FLIGHT, SYSTEM_READ_LATENCY, Config
+from systolith.hw.isa import Move, Store
+from systolith.sw.estimate.external import ExternalMemory
+from systolith.sw.estimate.ports import Port, Ports, SplitPort
+from systolith.sw.estimate.timeline import Ints, spaced
+
+#: Cycles from a request at the mover to the same at external memory.
+REQUEST = 1
+
+#: Cycles through the queue of beats.
+QUEUE = 2
+
+#: Cycles from the last beat sent to the command's retirement: of a load into a memory of the core,
+#: of a store through the port to external memory.
+LOAD_RETIRE, STORE_RETIRE = 1, 2
+
+
+@dataclass(frozen=True)
+class _Moving:
+    """A command: its beats are number ``first`` to ``last - 1`` of all; taken in ``accepted``."""
+
+    first: int
+    last: int
+    store: bool
+    port: Port | SplitPort
+    accepted: int
+
+
+class MoverModel:
+    """When beats are asked for and sent.
+
+    A beat is asked for (a load: from external memory; a store: from a memory of the core), comes
+    into a queue and is sent from there. At most ``BEATS_IN_FLIGHT`` are between the two. As the
+    other engines' use of the ports is known only up to now, ``advance`` settles the beats up to a
+    cycle, and ``expected`` never lies after the cycle in which something can be settled next.
+
+    Parameters
+    ----------
+    config : Config
+    external : ExternalMemory
+    ports : Ports
+    """
+
+    def __init__(self, config: Config, external: ExternalMemory, ports: Ports):
+        self._bus, self._ports = config.bus_bytes, ports
+        self._latency, self._gap = external.latency, external.gap(config)
+        self._commands: list[_Moving] = []
+        # Cycles of each beat: asked for, there to be sent, sent.
+        self._asks, self._ready, self._sends = (np.empty(0, dtype=np.int64) for _ in range(3))
+        self._asked = self._sent = self._retired = 0
+        self._external = 0.0  # when external memory can move the next beat
+
+    def accept(self, command: Move, time: int) -> None:
+        """Take a command in cycle ``time``."""
+        first = self._commands[-1].last if self._commands else 0
+        last = first + command.rows * (command.row_bytes // self._bus)
+        self._commands.append(_Moving(first, last, isinstance(command, Store),
+                                      self._ports.of(command), time))
+        if last > len(self._asks):
+            size = max(last, 2 * len(self._asks))
+            self._asks, self._ready, self._sends = (
+                _grown(old, size) for old in (self._asks, self._ready, self._sends))
+
+    @property
+    def free(self) -> int | None:
+        """Cycle from which the next command is taken: the last beat's; None when not settled."""
+        if not self._commands:
+            return 0
+        last = self._commands[-1].last
+        return int(self._asks[last - 1]) if self._asked == last else None
+
+    def retired(self) -> list[tuple[int, int, int]]:
+        """Commands settled since the last call: their number, the cycle of their last beat, and
+        that in which they retire."""
+        result = []
+        while self._retired < len(self._commands):
+            command = self._commands[self._retired]
+            if command.last > self._sent:
+                break
+            end = int(self._sends[command.last - 1])
+            after = STORE_RETIRE if command.store else LOAD_RETIRE
+            result.append((self._retired, end, end + after))
+            self._retired += 1
+        return result
+
+    def advance(self, time: int) -> None:
+        """Settle what happens up to cycle ``time``, up to which the marks of ports are known."""
+        while self._ask(time) or self._send(time):
+            pass
+
+    def expected(self, time: int) -> int | None:
+        """A cycle after ``time`` to advance to: of the walking command's last beat asked for, or of
+        the oldest one's last beat sent, whichever can be first. None when all is settled."""
+        if not self._commands or self._sent == self._commands[-1].last:
+            return None
+        bounds = [self._sent_bound(self._commands[self._retired].last)]
+        last = self._commands[-1].last
+        if self._asked < last:
+            asked = self._asks[self._asked - 1] if self._asked else self._commands[-1].accepted
+            bounds.append(int(asked) + last - self._asked)
+        return max(time + 1, min(bounds))
+
+    def _sent_bound(self, last: int) -> int:
+        """Before this cycle, beat ``last - 1`` is not sent."""
+        before = int(self._sends[self._sent - 1]) if self._sent else 0
+        bound = before + int((last - self._sent) * self._gap)
+        if self._asked >= last:
+            bound = max(bound, int(self._ready[last - 1]))
+        return bound
+
+    def _ask(self, time: int) -> bool:
+        """Settle beats asked for; whether there were any."""
+        if not self._commands:
+            return False
+        command = self._commands[-1]
+        low, high = self._asked, min(command.last, self._sent + BEATS_IN_FLIGHT)
+        if low >= high:
+            return False
+        start = self._turn(command)
+        if start is None:
+            return False
+        ready = np.full(high - low, max(start, command.accepted + 1))
+        waits = max(0, BEATS_IN_FLIGHT - low)
+        if waits < len(ready):
+            room = self._sends[low + waits - BEATS_IN_FLIGHT:high - BEATS_IN_FLIGHT] + 1
+            ready[waits:] = np.maximum(ready[waits:], room)
+        after = int(self._asks[low - 1]) if low else -1
+        if command.store:
+            asks = command.port.place(low - command.first, ready, after)
+            asks = asks[:np.searchsorted(asks, time, side="right")]
+        else:
+            asks = spaced(ready, after)
+        high = low + len(asks)
+        self._asks[low:high], self._asked = asks, high
+        self._ready[low:high] = self._arrivals(command, asks)
+        return len(asks) > 0
+
+    def _turn(self, command: _Moving) -> int | None:
+        """First cycle in which the bus serves the command's direction; None when not settled."""
+        if self._asked > command.first or len(self._commands) < 2:
+            return 0
+        if self._commands[-2].store == command.store:
+            return 0
+        return int(self._sends[command.first - 1]) + 1 if self._sent == command.first else None
+
+    def _arrivals(self, command: _Moving, asks: Ints) -> Ints:
+        """First cycle in which each beat asked for can be sent."""
+        if command.store:
+            return self._paced(asks + SYSTEM_READ_LATENCY + QUEUE)
+        return self._paced(asks + REQUEST + self._latency) + QUEUE
+
+    def _paced(self, ready: Ints) -> Ints:
+        """Cycles in which external memory moves beats: not before they are ready, at its rate."""
+        if self._gap == 1 or not len(ready):
+            return ready
+        steps = np.arange(len(ready)) * self._gap
+        exact = np.maximum.accumulate(np.maximum(ready, self._external) - steps) + steps
+        self._external = float(exact[-1]) + self._gap
+        return np.ceil(exact).astype(np.int64)
+
+    def _send(self, time: int) -> bool:
+        """Settle beats sent, of one command; whether there were any."""
+        if self._retired_all_sent():
+            return False
+        command = next(c for c in self._commands[self._retired:] if c.last > self._sent)
+        low, high = self._sent, min(command.last, self._asked)
+        if low >= high:
+            return False
+        after = int(self._sends[low - 1]) if low else -1
+        if command.store:
+            sends = spaced(self._ready[low:high], after)
+        else:
+            sends = command.port.place(low - command.first, self._ready[low:high], after)
+            sends = sends[:np.searchsorted(sends, time, side="right")]
+        self._sends[low:low + len(sends)] = sends
+        self._sent += len(sends)
+        return len(sends) > 0
+
+    def _retired_all_sent(self) -> bool:
+        return not self._commands or self._sent == self._commands[-1].last
+
+
+def _grown(old: Ints, size: int) -> Ints:
+    grown = np.empty(size, dtype=np.int64)
+    grown[:len(old)] = old
+    return grown

@@ -1,0 +1,56 @@
+"""Every component of the hardware, found by walking its modules, and an instance of each."""
+import importlib
+import inspect
+import pkgutil
+
+from amaranth.lib import wiring
+
+from systolith import hw
+from systolith.hw import isa
+from systolith.hw.control import LAYOUTS
+from tests.formal.sizes import CONFIG
+
+#: Arguments of the components that are not made from a configuration alone.
+ARGUMENTS = {
+    "AddressGenerator": {"place_bits": 2},
+    "Bus": {"bus_bytes": CONFIG.bus_bytes},
+    "CellRow": {"cols": CONFIG.cols, "hop": CONFIG.hop, "chain_width": CONFIG.chain_width},
+    "Counters": {"beat_bytes": CONFIG.bus_bytes},
+    "ExternalPort": {"bus_bytes": CONFIG.bus_bytes, "outstanding": 4},
+    "Faults": {},
+    "FunctionTables": {"lanes": CONFIG.lanes, "tables": CONFIG.tables},
+    "HostPort": {"config": CONFIG, "core": 0},
+    "Memory": {"width": 16, "depth": 4},
+    "Queue": {"shape": 8, "depth": 4},
+    "Retire": {"late_cycles": 3},
+    "Ring": {"width": 8, "cycles": 4},
+    "ScalarUnit": {},
+    "Semaphores": {"count": CONFIG.semaphores, "width": CONFIG.semaphore_width},
+    "Sequencer": {"engine": isa.Engine.MATRIX, "layout": LAYOUTS[isa.Engine.MATRIX]},
+    "SharedMemory": {"word_bytes": 8, "depth": 4, "bus_bytes": 4},
+    "SystemAnswer": {"word_bytes": 8, "bus_bytes": 4},
+}
+#: Those that are made from a number of lanes.
+LANES = ("Addend", "Combine", "Reduce", "Saturate", "Scale", "ScaleWords", "Validity")
+
+
+def component_classes():
+    """All component classes of the hardware, by name."""
+    found = {}
+    for info in pkgutil.walk_packages(hw.__path__, "systolith.hw."):
+        module = importlib.import_module(info.name)
+        for name, member in inspect.getmembers(module, inspect.isclass):
+            if issubclass(member, wiring.Component) and member.__module__ == info.name:
+                found[name] = member
+    return found
+
+
+def create(name):
+    """A component of the smallest size."""
+    if name in ARGUMENTS:
+        arguments = ARGUMENTS[name]
+    elif name in LANES:
+        arguments = {"lanes": CONFIG.lanes}
+    else:
+        arguments = {"config": CONFIG}
+    return component_classes()[name](**arguments)

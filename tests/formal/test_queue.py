@@ -1,0 +1,76 @@
+"""Queues neither lose nor invent nor reorder, and always know how much they hold."""
+import pytest
+from amaranth import *
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, connect, flipped
+
+from systolith.hw.queue import Queue
+from tests.formal.inside import Inside
+from tests.formal.mutant import break_design
+from tests.formal.prove import holds, implies, past, prove, refute
+
+DEPTH = 4
+WIDTH = 8
+
+
+class QueueProof(wiring.Component):
+    """Follows one element, of which ``follow`` decides which it is, from push to pop.
+
+    As it may be any, all elements come out unchanged and in order: between the followed one and
+    the exit are always exactly those pushed before it.
+    """
+
+    def __init__(self):
+        self._queue = Queue(shape=WIDTH, depth=DEPTH)
+        super().__init__({"i": In(stream.Signature(WIDTH)), "take": In(1), "follow": In(1)})
+
+    def elaborate(self, platform):
+        m = Module()
+        queue, inside = self._queue, Inside(self._queue)
+        m.submodules.queue = inside.fragment
+        connect(m, flipped(self.i), queue.i)
+        m.d.comb += queue.o.ready.eq(self.take)
+        push, pop = queue.i.valid & queue.i.ready, queue.o.valid & queue.o.ready
+        held = Signal(range(DEPTH + 1))
+        m.d.sync += held.eq(held + push - pop)
+        m.d.comb += [
+            holds(held <= DEPTH), holds(queue.space == DEPTH - held),
+            holds(queue.i.ready == (held != DEPTH)),
+            # Nothing is invented, and what is held shows up at the latest one cycle later.
+            holds(implies(queue.o.valid, held != 0)),
+            holds(implies(past(m, held != 0) & ~past(m, pop), queue.o.valid)),
+            holds(implies((past(m, held) > 1) & past(m, pop), queue.o.valid)),
+        ]
+        self._follow(m, queue, inside, push, pop, held)
+        return m
+
+    def _follow(self, m, queue, inside, push, pop, held):
+        following, ahead, element = Signal(), Signal(range(DEPTH)), Signal(WIDTH)
+        with m.If(push & self.follow & ~following):
+            m.d.sync += [following.eq(1), element.eq(queue.i.payload), ahead.eq(held - pop)]
+        with m.Elif(following & pop):
+            m.d.sync += [following.eq(ahead != 0), ahead.eq(ahead - 1)]
+        consumed = inside.signal("consumed")
+        word = inside.word("words", address=(consumed + ahead)[:len(consumed) - 1])
+        with m.If(following):
+            m.d.comb += [
+                holds(ahead < held), holds(word == element),
+                holds(implies(queue.o.valid & (ahead == 0), queue.o.payload == element)),
+            ]
+
+
+def test_queue():
+    prove(QueueProof(), "queue", depth=4)
+
+
+@pytest.mark.parametrize(("name", "old", "new"), [
+    ("accepts_one_too_many", "self.i.ready.eq(level != self._depth)", "self.i.ready.eq(1)"),
+    ("shows_a_push_too_early", "self.o.valid.eq(next_consumed != produced)",
+     "self.o.valid.eq(next_consumed != (produced + push)[:width])"),
+    ("forgets_a_pop", "next_consumed.eq(consumed + pop)",
+     "next_consumed.eq(consumed + (pop & ~push))"),
+    ("writes_elsewhere", "write.addr.eq(produced)", "write.addr.eq(produced | 1)"),
+])
+def test_a_broken_queue_is_found(name, old, new, monkeypatch):
+    break_design(monkeypatch, "queue", old, new)
+    refute(QueueProof(), f"queue_{name}", depth=8)
