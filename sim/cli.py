@@ -373,7 +373,7 @@ def virtual_board(
     config: ConfigName = "tiny",
     clocks_per_bit: Annotated[float, typer.Option(
         "--clocks-per-bit", metavar="N", min=4, max=10_000,
-        help="Clock cycles in a bit of the UART; fewer are faster.")] = 8,
+        help="Clock cycles in a bit of the UART; fewer are faster.")] = 4,
     ext_bytes: Annotated[int | None, typer.Option(
         "--ext-bytes", metavar="N", help="Bytes of external memory, a power of two.")] = None,
 ) -> None:
