@@ -67,7 +67,7 @@ class SimulatedBoard:
         When the machine cannot be built.
     """
 
-    def __init__(self, config: Config, *, clocks_per_bit: float = 8, ext_bytes: int = 1 << 20,
+    def __init__(self, config: Config, *, clocks_per_bit: float = 4, ext_bytes: int = 1 << 20,
                  deviation: float = 0.0, trace: bool = False, progress: Progress | None = None):
         self._handle = None
         progress = progress or Progress(quiet=True)

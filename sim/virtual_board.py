@@ -1,4 +1,4 @@
-"""The virtual board: the simulated machine behind a pseudo-terminal, as a board is behind a port."""
+"""The virtual board: the simulated machine behind a pseudo-terminal, like a board at a port."""
 import os
 import pty
 import select

@@ -195,7 +195,7 @@ class Executor(wiring.Component):
     def _read(self, m):
         answer = self.answer.p
         with m.State("DATA"):
-            m.d.comb += self.buffer.valid.eq(1)
+            m.d.comb += self.buffer.valid.eq(self._operation == Operation.ECHO)
             m.next = "SEND"
             with m.If(self._operation == Operation.READ):
                 m.d.comb += [self.port.request.valid.eq(1),

@@ -66,7 +66,7 @@ class Link:
 
     Requests carry the session's random number and a sequence number. The device executes each
     number once, in order; whatever is lost is sent again, from the number on that the device
-    expects. See ``docs/link.md``.
+    expects. After a request that failed, the next opens a new session. See ``docs/link.md``.
 
     Parameters
     ----------
@@ -92,8 +92,8 @@ class Link:
         self._wire, self._timeout = wire, timeout
         self._finder = FrameFinder()
         self._answers: deque[AnswerFrame] = deque()
-        self._sequence = 0
-        self._session = 0
+        self._sequence = self._session = 0
+        self._open = False
         self.statistics = Statistics()
         self.facts = self._hello()
 
@@ -140,7 +140,7 @@ class Link:
             # Answers to an earlier host may still come; they are none of ours.
             while (answer := self._receive(attempt)) is not None:
                 if answer.session == session and answer.status is Status.OK and answer.data:
-                    self._session, self._sequence = session, 1
+                    self._session, self._sequence, self._open = session, 1, True
                     return self._checked(answer.data)
         raise LinkError(
             f"no device answers on {self._wire.name}: check the cable, the port, the baud rate, "
@@ -158,6 +158,9 @@ class Link:
     def _make(self, operation: Operation, *, address: int = 0, space: Space = Space.CHIP,
               data: bytes = b"", words: int = 0) -> RequestFrame:
         """The next request."""
+        if not self._open:
+            # What was under way when a request failed is of the old session, and so are answers.
+            self._hello()
         number, self._sequence = self._sequence, (self._sequence + 1) % SEQUENCES
         return RequestFrame(operation=operation, sequence=number, session=self._session,
                             space=space, address=address, words=words or len(data) // 4, data=data)
@@ -184,6 +187,7 @@ class Link:
                 if not flight.must_go_back(answer):
                     continue
             elif flight.attempt == RETRIES:
+                self._open = False
                 raise LinkError(
                     f"the device on {self._wire.name} does not answer any more, asked "
                     f"{RETRIES + 1} times: check cable and power ({self._damage()})")
@@ -200,11 +204,11 @@ class Link:
                 f"ours is {self._session:08x}), or it was restarted: end the other program, or "
                 "open the device again")
         if answer.status is Status.DEAD:
-            self._sequence = answer.next
+            self._open = False
             raise DeadError(f"the chip behind {self._wire.name} does not react to its host port; "
                             "reset the device")
         if answer.status is Status.REQUEST:
-            self._sequence = answer.next
+            self._open = False
             raise LinkError(f"the device on {self._wire.name} refuses request {answer.sequence}: "
                             "its bitstream does not fit this software; build it again")
 
