@@ -193,12 +193,12 @@ class Config:
     @property
     def matrix_latency(self) -> int:
         """Cycles from a beat's issue in the matrix engine to the write of its accumulators."""
-        return self.rows + self.column_groups + 3
+        return self.rows + self.column_groups + 4
 
     @property
     def reduction_latency(self) -> int:
         """Cycles from the start of a row's last beat in the vector unit to its reduction."""
-        return 27 + self.lanes.bit_length()
+        return 29 + self.lanes.bit_length()
 
     def depth(self, region: Region) -> int:
         """Words of a memory."""

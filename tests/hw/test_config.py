@@ -5,7 +5,7 @@ from systolith.hw.accumulator import SUMS_DELAY
 from systolith.hw.array import SystolicArray
 from systolith.hw.config import ACCUMULATE_LATENCY, PASS_LATENCY, Config, ConfigError, Region
 from systolith.hw.configs import CONFIGS, get_config
-from systolith.hw.memory import READ_LATENCY
+from systolith.hw.memory import LATE_READ_LATENCY
 from systolith.hw.vector import timing
 
 SIZES = {"name": "test", "rows": 8, "cols": 4, "lanes": 4}
@@ -72,5 +72,5 @@ def test_latencies_are_those_of_the_hardware(config):
     """What the cycle model takes from the configuration is what the stages add up to."""
     assert timing.WRITE_AT == PASS_LATENCY
     assert timing.reduction_at(config.lanes) == config.reduction_latency
-    assert SystolicArray(config=config).latency + ACCUMULATE_LATENCY - SUMS_DELAY + READ_LATENCY \
-        == config.matrix_latency
+    assert SystolicArray(config=config).latency + ACCUMULATE_LATENCY - SUMS_DELAY \
+        + LATE_READ_LATENCY == config.matrix_latency
