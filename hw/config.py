@@ -98,6 +98,9 @@ class Config:
     bus_bytes : int
         Bytes a cycle of the system bus and of the external memory: 4, 8 or 16; at most a word of
         the activation, weight and vector memories.
+    normalize_cycles : int
+        Cycles in which the sum of a row's reduction is normalized: 2, or 4 for the clock of an
+        FPGA. All that waits for a reduction waits as long.
     ext_bytes : int
         Bytes of external memory; 0 when the chip has none.
 
@@ -123,6 +126,7 @@ class Config:
     semaphores: int = 16
     semaphore_width: int = 8
     bus_bytes: int = 4
+    normalize_cycles: int = 2
     ext_bytes: int = 1 << 24
 
     def __post_init__(self):
@@ -140,6 +144,7 @@ class Config:
         self._check("semaphore_width", 2, 8)
         widest = min(self.rows, self.cols, 2 * self.lanes, 16)
         self._check("bus_bytes", 4, widest, power=True)
+        self._check("normalize_cycles", 2, 4, power=True)
         if self.ext_bytes and not (_power_of_two(self.ext_bytes) and self.ext_bytes <= 1 << 32):
             raise ConfigError(
                 f"ext_bytes must be 0 or a power of two up to {1 << 32}, not {self.ext_bytes}")
@@ -198,7 +203,7 @@ class Config:
     @property
     def reduction_latency(self) -> int:
         """Cycles from the start of a row's last beat in the vector unit to its reduction."""
-        return 29 + self.lanes.bit_length()
+        return 25 + self.normalize_cycles + self.lanes.bit_length()
 
     def depth(self, region: Region) -> int:
         """Words of a memory."""
