@@ -27,10 +27,11 @@ class Region(enum.IntEnum):
     ACC = 7
 
 
-#: Host byte address: bits 30:24 core, bits 23:21 region, bits 20:0 byte offset in the region.
-CORE_SHIFT = 24
-REGION_SHIFT = 21
-OFFSET_BITS = 21
+#: Host byte address: bits 30:25 core, bits 24:22 region, bits 21:0 byte offset in the region. 4 MiB
+#: hold the weights of a layer 576 wide, and 64 cores are left.
+CORE_SHIFT = 25
+REGION_SHIFT = 22
+OFFSET_BITS = 22
 ADDRESS_BITS = 31
 
 #: Cycles from an accepted read on a system port to its data, the same for every memory.

@@ -12,6 +12,10 @@ _SIMULATED = (
     Config(name="sim16", rows=16, cols=16, lanes=16, act_depth=8192, wgt_depth=4096, acc_depth=2048,
            vec_depth=8192, const_depth=512, row_depth=1024, bus_bytes=16,
            ext_bytes=1 << 28),
+    # The same array with the weights of a layer of SmolLM2 in the core.
+    Config(name="deep16", rows=16, cols=16, lanes=16, act_depth=8192, wgt_depth=16384,
+           acc_depth=2048, vec_depth=8192, const_depth=512, row_depth=1024, bus_bytes=16,
+           ext_bytes=1 << 28),
 )
 
 _BOARDS = (

@@ -40,8 +40,9 @@ class MoverModel:
 
     A beat is asked for (a load: from external memory; a store: from a memory of the core), comes
     into a queue, from there into a register, and is sent. At most ``BEATS_IN_FLIGHT`` are between
-    request and register. As the other engines' use of the ports is known only up to now, ``advance`` settles the beats up to a
-    cycle, and ``expected`` never lies after the cycle in which something can be settled next.
+    request and register. As the other engines' use of the ports is known only up to now,
+    ``advance`` settles the beats up to a cycle, and ``expected`` never lies after the cycle in
+    which something can be settled next.
 
     Parameters
     ----------
@@ -102,8 +103,8 @@ class MoverModel:
             pass
 
     def expected(self, time: int) -> int | None:
-        """A cycle after ``time`` to advance to: of the walking command's last beats asked for, or of
-        the oldest one's last beat sent, whichever can be first. None when all is settled."""
+        """A cycle after ``time`` to advance to: of the walking command's last beats asked for, or
+        of the oldest one's last beat sent, whichever can be first. None when all is settled."""
         if not self._commands or self._sent == self._commands[-1].last:
             return None
         bounds = [self._sent_bound(self._commands[self._retired].last)]

@@ -26,7 +26,7 @@ SIZES = {"name": "test", "rows": 8, "cols": 4, "lanes": 4}
     ({"rows": 4.0}, "rows must be an integer, not 4.0"),
     ({"name": ""}, "name must be a non-empty string, not ''"),
     ({"wgt_depth": 1 << 16, "rows": 32, "cols": 32},
-     "wgt memory has 67108864 bytes, but a region holds 2097152: lower wgt_depth"),
+     "wgt memory has 67108864 bytes, but a region holds 4194304: lower wgt_depth"),
 ])
 def test_rejections(change, message):
     with pytest.raises(ConfigError) as error:
@@ -63,9 +63,9 @@ def test_identity_ignores_the_name_and_nothing_else():
 
 def test_host_address_fields():
     config = get_config("tiny")
-    assert config.host_address(Region.VEC, 8, core=3) == 3 << 24 | 4 << 21 | 8
-    with pytest.raises(ConfigError, match="offset 2097152 is outside a region of 2097152 bytes"):
-        config.host_address(Region.VEC, 1 << 21)
+    assert config.host_address(Region.VEC, 8, core=3) == 3 << 25 | 4 << 22 | 8
+    with pytest.raises(ConfigError, match="offset 4194304 is outside a region of 4194304 bytes"):
+        config.host_address(Region.VEC, 1 << 22)
 
 
 @pytest.mark.parametrize("config", CONFIGS.values(), ids=list(CONFIGS))
