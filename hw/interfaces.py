@@ -17,9 +17,9 @@ class SystemPort(wiring.Signature):
     """Access of host and mover to one memory, seen from the master.
 
     A request is accepted in a cycle with ``valid`` and ``ready``; the master keeps it unchanged
-    until then. ``address`` is a byte offset in the region, a multiple of ``bus_bytes``. Accepted
-    reads give ``read_data`` exactly ``SYSTEM_READ_LATENCY`` cycles after acceptance. An address
-    past the memory's end must not be presented: the master checks it.
+    until it is accepted, or the core halts. ``address`` is a byte offset in the region, a multiple
+    of ``bus_bytes``. Accepted reads give ``read_data`` exactly ``SYSTEM_READ_LATENCY`` cycles after
+    acceptance. An address past the memory's end must not be presented: the master checks it.
     """
 
     def __init__(self, *, bus_bytes):

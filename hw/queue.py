@@ -49,7 +49,8 @@ class Queue(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         m.submodules.words = words = Memory(shape=self._shape, depth=self._depth, init=[])
-        write, read = words.write_port(), words.read_port()
+        write = words.write_port()
+        read = words.read_port()
         # One bit more than an address tells full from empty.
         width = self._depth.bit_length()
         produced, consumed, next_consumed = (

@@ -132,7 +132,8 @@ class Sequencer(wiring.Component):
     def _retire(self, m, words):
         """Keep the signals of the commands in flight; returns how many there are."""
         m.submodules.signals = signals = Memory(shape=16, depth=IN_FLIGHT, init=[])
-        write, read = signals.write_port(), signals.read_port(domain="comb")
+        write = signals.write_port()
+        read = signals.read_port(domain="comb")
         in_flight = Signal(range(IN_FLIGHT + 1))
         first, last = (Signal(range(IN_FLIGHT), name=name) for name in ("first", "last"))
         m.d.comb += [

@@ -59,7 +59,8 @@ class Ring(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         m.submodules.words = words = Memory(shape=len(self.i), depth=self._cycles, init=[])
-        write, read = words.write_port(), words.read_port()
+        write = words.write_port()
+        read = words.read_port()
         place = Signal(range(self._cycles))
         following = Signal.like(place)
         # The word after the one being written is the oldest, written `cycles - 1` cycles ago; the

@@ -126,7 +126,8 @@ class FunctionTables(wiring.Component):
         """The table's entry, one cycle after ``place``."""
         depth = self._tables * TABLE_SEGMENTS
         m.submodules[f"table_{lane}"] = memory = Memory(shape=PAIR, depth=depth, init=[])
-        write, read = memory.write_port(), memory.read_port()
+        write = memory.write_port()
+        read = memory.read_port()
         # With one table the slot's bit falls off the end of the address.
         m.d.comb += [
             write.en.eq(self._load), write.data.eq(self._written),

@@ -1,7 +1,9 @@
 """``systolith virtual-board``: a simulated board at a pseudo-terminal."""
 from collections.abc import Callable
 
+from systolith.hw.config import Config, ConfigError
 from systolith.hw.configs import get_config
+from systolith.hw.link.baud import baud_step
 from systolith.sim.board import SimulatedBoard
 from systolith.sim.progress import Progress
 from systolith.sim.virtual_board import VirtualBoard
@@ -18,10 +20,12 @@ def serve(config: str, *, clocks_per_bit: float, ext_bytes: int | None,
     Raises
     ------
     ConfigError, ToolchainError
-        When the configuration is unknown, or cannot be built.
+        When the configuration is unknown, cannot be built, or does not go with the other values.
     """
     chosen = get_config(config)
+    _check_rate(clocks_per_bit)
     size = min(chosen.ext_bytes, MOST_BYTES) if ext_bytes is None else ext_bytes
+    _check_size(chosen, size)
     with SimulatedBoard(chosen, clocks_per_bit=clocks_per_bit, ext_bytes=size,
                         progress=progress) as board:
         served = VirtualBoard(board)
@@ -32,3 +36,19 @@ def serve(config: str, *, clocks_per_bit: float, ext_bytes: int | None,
             progress.note(f"switched off after {board.cycles:,} cycles")
         finally:
             served.close()
+
+
+def _check_rate(clocks_per_bit: float) -> None:
+    try:
+        baud_step(clock_hz=1e6 * clocks_per_bit, baud=1e6)
+    except ValueError:
+        raise ConfigError(f"a bit of {clocks_per_bit:g} clock cycles cannot be met within the "
+                          "UART's tolerance: choose a lower --clocks-per-bit") from None
+
+
+def _check_size(config: Config, size: int) -> None:
+    least = 2 * config.bus_bytes
+    if size & size - 1 or not least <= size <= config.ext_bytes:
+        raise ConfigError(
+            f"--ext-bytes must be a power of two from {least} to the {config.ext_bytes} that "
+            f"configuration {config.name!r} can address, not {size}")
