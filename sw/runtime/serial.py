@@ -58,9 +58,14 @@ class SerialDevice(RegisterDevice):
         self._wire = wire
         # Ten bits a byte, twice as many bytes where all are escaped.
         window = WINDOW * 20 * 4 * (REQUEST_HEADER + MAX_WORDS) / baud
-        self.link = Link(wire, timeout=PATIENCE + window)
-        self.reset()
-        self._check_identity()
+        try:
+            self.link = Link(wire, timeout=PATIENCE + window)
+            self.reset()
+            self._check_identity()
+        except BaseException:
+            # Nobody gets this object to close it, and the port would stay locked.
+            self.close()
+            raise
 
     def __enter__(self) -> "SerialDevice":
         return self
