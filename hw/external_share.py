@@ -22,6 +22,7 @@ class ExternalShare(wiring.Component):
     """Gives the memory to one user until the other wants it; then it ends what it has begun.
 
     Combinational; a change of the owner takes the time of the reads that are due and a cycle.
+    While both want it, each gets an access a turn.
 
     Parameters
     ----------
@@ -43,12 +44,14 @@ class ExternalShare(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         owner, yields = Signal(), Signal()
+        served = Signal()  # in this turn; without it, two who want would pass it on for ever
         due = Signal(range(DUE))
         surplus = Signal(signed(2))  # write requests without beats, or beats without requests
         offered, written = Signal(), Signal()  # and not accepted: they must stay
         users, memory = (self.chip, self.link), self.memory
         wants = [user.request.valid | user.write.valid for user in users]
-        m.d.comb += yields.eq(Mux(owner, wants[0], wants[1]))
+        mine, others = Mux(owner, wants[1], wants[0]), Mux(owner, wants[0], wants[1])
+        m.d.comb += yields.eq(others & (served | ~mine))
         for index, user in enumerate(users):
             with m.If(owner == index):
                 asks = (~yields & (due != DUE - 1)) | (surplus < 0) | offered
@@ -60,10 +63,11 @@ class ExternalShare(wiring.Component):
             memory.request, memory.write, memory.read))
         write = memory.request.p.write
         m.d.sync += [due.eq(due + (asked & ~write) - answered),
-                     surplus.eq(surplus + (asked & write) - beat)]
+                     surplus.eq(surplus + (asked & write) - beat),
+                     served.eq(served | asked | beat)]
         busy = memory.request.valid | memory.write.valid
         with m.If(yields & ~busy & (due == 0) & (surplus == 0)):
-            m.d.sync += owner.eq(~owner)
+            m.d.sync += [owner.eq(~owner), served.eq(0)]
         return m
 
     def _pass(self, m, user, asks, writes):

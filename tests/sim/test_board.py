@@ -11,6 +11,7 @@ from systolith.sim.march import march
 from systolith.sw.compiler import compile_product
 from systolith.sw.runtime.functional import FunctionalDevice
 from systolith.sw.runtime.link import RETRIES, Link, LinkError
+from systolith.sw.runtime.serial import SerialDevice
 from tests.sim.board_wire import CONFIG, EXT_BYTES, BoardDevice, serial_device, simulated
 from tests.sw.link_faults import FAULTS, cut, double, drop, flip, whole
 from tests.sw.link_model import FaultyWire
@@ -166,6 +167,23 @@ def test_a_reset_keeps_memories_and_a_new_host_starts_from_zero(board):
     device.reset()
     assert device.read(Region.ACT, 0, 4) == b"stay"
     assert device.read_register(Register.CYCLES) == 0
+
+
+def test_a_host_reads_external_memory_while_the_mover_does(board):
+    class Curious(SerialDevice):
+        """Whenever it asks whether all is done, it looks at external memory, too."""
+
+        looks = 0
+
+        def read_registers(self, offset, count):
+            if offset == Register.STATUS:
+                self.looks += 1
+                assert self.read("ext", EXT_BYTES - 512, 512) == bytes(512)
+            return super().read_registers(offset, count)
+
+    device = Curious(CONFIG, FaultyWire(BoardDevice(board)))
+    assert compile_product(CONFIG, m=8, k=64, n=300, resident=False).run(device).bit_exact
+    assert device.looks
 
 
 def test_external_memory_is_healthy(board):
