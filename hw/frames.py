@@ -64,5 +64,5 @@ class Status(enum.IntEnum):
     REQUEST = 3
     DEAD = 4
 
-#: Bits a second of a board, unless it says otherwise.
-DEFAULT_BAUD = 3_000_000
+#: Bits a second of a board, unless it says otherwise: what nearly every USB bridge can do.
+DEFAULT_BAUD = 1_000_000

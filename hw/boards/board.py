@@ -2,6 +2,8 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from systolith.hw.frames import DEFAULT_BAUD
+
 #: How a family is written to a board, and the ending of its bitstream.
 FAMILIES = {"ice40": "bin", "ecp5": "bit"}
 
@@ -67,7 +69,7 @@ class Board:
     oscillator_mhz: float
     clock_mhz: float
     config: str
-    baud: int = 1_000_000
+    baud: int = DEFAULT_BAUD
     clock: Pin
     rx: Pin
     tx: Pin

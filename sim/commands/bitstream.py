@@ -10,6 +10,7 @@ from systolith.sim.flow.reports import bitstream_path
 from systolith.sim.flow.tools import FlowError
 from systolith.sim.progress import Progress
 from systolith.sim.text import number, print_facts
+from systolith.sw.runtime.port import PREFIX
 
 #: Packages of Debian and Ubuntu that have the tools.
 _PACKAGES = {"iceprog": "fpga-icestorm", "openFPGALoader": "openfpgaloader",
@@ -36,6 +37,8 @@ def print_built(built: Built) -> None:
         ("Slowest path", str(report["path"])),
         ("Bitstream", str(built.bitstream)),
         ("Write it", shlex.join(flash_command(built.board.name))),
+        ("Check it", f"systolith board-test --config {built.board.config} "
+                     f"--device {PREFIX}PORT@{built.board.baud}"),
     ])
 
 

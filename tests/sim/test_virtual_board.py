@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from systolith.hw.config import Region
-from systolith.hw.frames import FLAG, Operation
+from systolith.hw.frames import DEFAULT_BAUD, FLAG, Operation
 from systolith.sim.cli import app
 from systolith.sim.virtual_board import VirtualBoard
 from systolith.sw.compiler import compile_product
@@ -16,7 +16,8 @@ from systolith.sw.runtime.port import Port, SerialWire
 from systolith.sw.runtime.serial import SerialDevice
 from tests.sim.board_wire import CONFIG, simulated
 
-BAUD = 3_000_000
+#: A pseudo-terminal has none, but a port has.
+BAUD = DEFAULT_BAUD
 
 
 @pytest.fixture
