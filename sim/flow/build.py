@@ -87,7 +87,7 @@ def _synthesize(board: Board, progress: Progress) -> Path:
             design = to_verilog(top, name=TOP)
         (folder / "top.v").write_text(design.text)
 
-    source = cached("board-verilog", digest(hardware_digest(config), board.name),
+    source = cached("board-verilog", digest(hardware_digest(config), repr(board)),
                     generate) / "top.v"
 
     def synthesize(folder: Path) -> None:
