@@ -44,10 +44,10 @@ class ExternalShare(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         owner, yields = Signal(), Signal()
-        served = Signal()  # in this turn; without it, two who want would pass it on for ever
         due = Signal(range(DUE))
         surplus = Signal(signed(2))  # write requests without beats, or beats without requests
         offered, written = Signal(), Signal()  # and not accepted: they must stay
+        served = Signal()  # in this turn; without it, two who want would pass it on for ever
         users, memory = (self.chip, self.link), self.memory
         wants = [user.request.valid | user.write.valid for user in users]
         mine, others = Mux(owner, wants[1], wants[0]), Mux(owner, wants[0], wants[1])
