@@ -19,9 +19,11 @@ pytestmark = pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable
 
 
 def queue_lemmas(m, inside, *path, depth):
-    """At most ``depth`` elements, and a valid output means that there is one."""
-    level, valid = inside.signal(*path, "level"), inside.signal(*path, "o__valid")
-    m.d.comb += [holds(level <= depth), holds(implies(valid, level != 0))]
+    """At most ``depth`` elements, counted right, and a valid output means that there is one."""
+    level, valid, produced, consumed = (
+        inside.signal(*path, name) for name in ("level", "o__valid", "produced", "consumed"))
+    m.d.comb += [holds(level <= depth), holds(implies(valid, level != 0)),
+                 holds(level == (produced - consumed)[:len(level)])]
 
 
 def queue(m, component, inside):
@@ -53,8 +55,8 @@ def host_lemmas(m, inside, *path):
     """A read that waits for its answer is one of a memory and has the place for it."""
     names = ("present", "good", "response__valid", "bus__write", "bus__region")
     present, good, full, write, region = (inside.signal(*path, name) for name in names)
-    m.d.comb += holds(implies(inside.signal(*path, "waiting"), present & good & ~full & ~write
-                              & (region != Region.REGISTERS) & (region != Region.QUEUES)))
+    m.d.comb += holds(implies(inside.signal(*path, "_waiting"), present & good & ~full & ~write
+                              & (region != Region.QUEUES)))
 
 
 def host(m, component, inside):
