@@ -1,4 +1,4 @@
-"""Each request of the host has one effect, and each read one answer, in order and of its own word."""
+"""Each request of the host has one effect, and each read one answer, in order, of its own word."""
 import pytest
 from amaranth import *
 from amaranth.lib import data, wiring
