@@ -162,7 +162,7 @@ def test_mover():
      "idle.eq(destinations.space == BEATS_IN_FLIGHT)"),
     ("sends_twice", "free.eq(~arrived | sent)", "free.eq(~arrived | (sent & beats.o.valid))"),
     ("loses_a_beat", "free.eq(~arrived | sent)", "free.eq(1)"),
-    ("place_of_another", "beats.o.ready.eq(meet),", "beats.o.ready.eq(free),"),
+    ("place_of_another", "destinations.o.ready.eq(meet),", "destinations.o.ready.eq(free),"),
     ("retires_every_beat", "(sent & ~store & target.last)", "(sent & ~store)"),
     ("retires_when_it_asks", "(sent & ~store & target.last)", "(walk.next & ~store & walk.last)"),
 ])
