@@ -1,4 +1,4 @@
-"""Each beat that starts is written once, at a fixed time; a command retires once, in order, and not
+"""Each beat that starts is written once, at a fixed time; a command retires once, in order, and never
 before its last write to a memory and of its reduction.
 """
 import pytest
@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In
 
 from systolith.hw import isa
 from systolith.hw.vector.pipeline import Pipeline
+from systolith.hw.vector.retire import Retire
 from systolith.hw.vector.timing import WRITE_AT, reduction_at
 from tests.formal.history import history
 from tests.formal.inside import Inside
@@ -17,16 +18,18 @@ from tests.formal.sizes import CONFIG
 
 #: Cycles in which all that a beat does is over.
 DEPTH = reduction_at(CONFIG) + 2
+#: Cycles from the sink's write to that of a reduction.
+LATE = reduction_at(CONFIG) - WRITE_AT
 
 
 class PipelineProof(wiring.Component):
-    """Any beats start in any cycles. ``follow`` decides which command is followed."""
+    """Any beats start in any cycles."""
 
     def __init__(self):
         self._pipeline = Pipeline(config=CONFIG)
         inputs = {name: member for name, member in self._pipeline.signature.members.items()
                   if member.flow == In}
-        super().__init__({**inputs, "follow": In(1)})
+        super().__init__(inputs)
 
     def elaborate(self, platform):
         m = Module()
@@ -34,10 +37,10 @@ class PipelineProof(wiring.Component):
         inside = Inside(pipeline)
         m.submodules.pipeline = inside.fragment
         m.d.comb += [Value.cast(getattr(pipeline, name)).eq(Value.cast(getattr(self, name)))
-                     for name in self.signature.members if name != "follow"]
+                     for name in self.signature.members]
         self._sink(m)
         self._reduction(m)
-        self._retire(m, inside.signal("retire", "late"))
+        self._done(m, inside)
         return m
 
     def _sink(self, m):
@@ -63,46 +66,77 @@ class PipelineProof(wiring.Component):
             holds(implies(write.valid, write.address == address[:len(write.address)])),
         ]
 
-    def _retire(self, m, late):
-        """The followed command retires when all before it have, and when its writes are done."""
-        retire, ends = self._pipeline.retire, self.start & self.beat.final
-        reduces = self.beat.reduce != isa.Reduce.NONE
-        pending = Signal(range(2 * DEPTH))
-        m.d.sync += pending.eq(pending + ends - retire)
-        line = Signal(WRITE_AT)
-        m.d.sync += line.eq(Cat(ends, line[:-1]))
-        following, ahead, age = Signal(), Signal.like(pending), Signal(range(2 * DEPTH))
-        soonest = Signal.like(age)
-        with m.If(ends & self.follow & ~following):
-            m.d.sync += [following.eq(1), ahead.eq(pending - retire), age.eq(1),
-                         soonest.eq(Mux(reduces, reduction_at(CONFIG), WRITE_AT))]
-        with m.Elif(following):
-            m.d.sync += [age.eq(age + 1), ahead.eq(ahead - retire),
-                         following.eq(~(retire & (ahead == 0)))]
+    def _done(self, m, inside):
+        """What :class:`Retire` is told is the last beat of each command, at its write."""
+        beat = self.beat
+        done, reduces = (inside.signal("retire", name) for name in ("done", "reduces"))
         m.d.comb += [
-            # Who has not retired is on its way to the sink's write or to the reduction's.
-            holds(pending == sum(line) + sum(late)),
-            holds(implies(retire, pending != 0)),
-            holds(implies(following & retire & (ahead == 0), age >= soonest)),
-            holds(implies(following, age <= reduction_at(CONFIG))),
+            holds(done == history(m, self.start & beat.final, WRITE_AT)),
+            holds(implies(done, reduces == history(m, beat.reduce != isa.Reduce.NONE, WRITE_AT))),
+            holds(self._pipeline.retire == inside.signal("retire", "retire")),
         ]
+
+
+class RetireProof(wiring.Component):
+    """Any commands end in any cycles. ``follow`` decides which is followed to its retirement."""
+
+    def __init__(self):
+        self._retire = Retire(late_cycles=LATE)
+        super().__init__({"done": In(1), "reduces": In(1), "follow": In(1)})
+
+    def elaborate(self, platform):
+        m = Module()
+        inside = Inside(self._retire)
+        m.submodules.retire = inside.fragment
+        m.d.comb += [self._retire.done.eq(self.done), self._retire.reduces.eq(self.reduces)]
+        retire = self._retire.retire
+        pending = Signal(range(2 * LATE))
+        m.d.sync += pending.eq(pending + self.done - retire)
+        following, ahead, age, late = Signal(), Signal.like(pending), Signal.like(pending), Signal()
+        begins = self.done & self.follow & ~following
+        leaves = retire & (Mux(begins, pending, ahead) == 0)
+        with m.If(begins):
+            m.d.sync += [following.eq(~leaves), ahead.eq(pending - retire), age.eq(1),
+                         late.eq(self.reduces)]
+        with m.Elif(following):
+            m.d.sync += [age.eq(age + 1), ahead.eq(ahead - retire), following.eq(~leaves)]
+        m.d.comb += [
+            # Who has not retired waits, and nobody retires who has not ended.
+            holds(pending == sum(inside.signal("late"))),
+            holds(implies(retire, self.done | (pending != 0))),
+            # A reduction is written LATE cycles after the sink's write.
+            holds(implies(begins & leaves, ~self.reduces)),
+            holds(implies(following & late & leaves, age == LATE)),
+            holds(implies(following, age <= LATE)),
+        ]
+        return m
 
 
 def test_pipeline():
     prove(PipelineProof(), "pipeline", depth=DEPTH)
 
 
-@pytest.mark.parametrize(("name", "module", "old", "new"), [
-    ("retires_before_the_reduction", "vector.pipeline",
-     "late = reduction_at(self._config) - WRITE_AT", "late = reduction_at(self._config) - SINK_AT - 2"),
-    ("overtakes", "vector.retire", "self.done & (self.reduces | late.any())",
-     "self.done & self.reduces"),
-    ("retires_before_the_write", "vector.pipeline", "retire.done.eq(self._valid[WRITE_AT] & final)",
+def test_retirement():
+    prove(RetireProof(), "retire", depth=LATE + 2)
+
+
+@pytest.mark.parametrize(("name", "old", "new"), [
+    ("retires_before_the_write", "retire.done.eq(self._valid[WRITE_AT] & final)",
      "retire.done.eq(self._valid[SINK_AT] & final)"),
-    ("writes_nothing", "vector.pipeline", "sink.valid.eq(self._valid[SINK_AT])",
+    ("writes_nothing", "sink.valid.eq(self._valid[SINK_AT])",
      "sink.valid.eq(self._valid[SINK_AT] & ~at_sink.bank[0])"),
-    ("reduces_every_beat", "vector.pipeline", "Cat(valid & beat.last & (", "Cat(valid & ("),
+    ("reduces_every_beat", "Cat(valid & beat.last & (", "Cat(valid & ("),
 ])
-def test_a_broken_pipeline_is_found(name, module, old, new, monkeypatch):
-    break_design(monkeypatch, module, old, new)
-    refute(PipelineProof(), f"pipeline_{name}", depth=DEPTH + 6)
+def test_a_broken_pipeline_is_found(name, old, new, monkeypatch):
+    break_design(monkeypatch, "vector.pipeline", old, new)
+    refute(PipelineProof(), f"pipeline_{name}", depth=DEPTH)
+
+
+@pytest.mark.parametrize(("name", "old", "new"), [
+    ("overtakes", "self.done & (self.reduces | late.any())", "self.done & self.reduces"),
+    ("before_the_reduction", "self.retire.eq(late[-1] |", "self.retire.eq(late[-2] |"),
+    ("forgets_one", "late[-1] | (self.done & ~joins)", "late[-1]"),
+])
+def test_broken_retirement_is_found(name, old, new, monkeypatch):
+    break_design(monkeypatch, "vector.retire", old, new)
+    refute(RetireProof(), f"retire_{name}", depth=LATE + 4)
