@@ -59,9 +59,14 @@ class MoveWalk(wiring.Component):
         # Addresses have a carry: beyond the end is an error, not the beginning.
         offset, run_offset = Signal(OFFSET_BITS + 1), Signal(OFFSET_BITS + 1)
         external, run_external = Signal(EXTERNAL_BITS + 1), Signal(EXTERNAL_BITS + 1)
-        rows, row_bytes, run_end, last = Signal(16), Signal(16), Signal(), Signal()
-        walking, cause, offered = Signal(), Signal(Cause), Signal()
-        free, step = Signal(), Signal()
+        rows = Signal(16)  # left, the present one included
+        row_bytes = Signal(16)  # left of the present row, the present beat included
+        run_end, last = Signal(), Signal()
+        walking = Signal()  # beats are left to be checked
+        offered = Signal()  # a checked one is in the registers
+        cause = Signal(Cause)
+        free = Signal()
+        step = Signal()
         m.d.comb += [
             run_end.eq(row_bytes == self._config.bus_bytes), last.eq(run_end & (rows == 1)),
             self.valid.eq(offered & ~self.halt), self.busy.eq(walking | offered),

@@ -1,5 +1,6 @@
-"""Each beat that starts is written once, at a fixed time; a command retires once, in order, and never
-before its last write to a memory and of its reduction.
+"""Each beat that starts is written once, at a fixed time.
+
+A command retires once, in order, and never before its last write to a memory and of its reduction.
 """
 import pytest
 from amaranth import *
