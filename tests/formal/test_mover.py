@@ -66,7 +66,7 @@ class MoverProof(wiring.Component):
         return level
 
     def _flying(self, m):
-        """Where the beats are: asked for, in the queue, in the register; one direction at a time."""
+        """Where the beats are: asked for, in the queue, in the register; in one direction."""
         mover = self._mover
         storing, self._arrived = (self._inside.signal(name) for name in ("storing", "arrived"))
         loads_due = count(m, self._loads, self.answered, "loads_due")
