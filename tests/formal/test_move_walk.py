@@ -90,7 +90,7 @@ def test_move_walk():
      "beyond.eq(offset > config.region_bytes(region))"),
     ("reads_beyond", "beyond | (external >= max(config.ext_bytes, 1))", "beyond"),
     ("loads_sums", "command.opcode == Opcode.STORE) & int", "command.opcode != 0) & int"),
-    ("ends_every_run", "last.eq(run_end & (rows == 1))", "last.eq(run_end)"),
+    ("ends_every_run", "move_end.eq(run_end & (rows == 1))", "move_end.eq(run_end)"),
     ("forgets_a_command", "walking.eq(self.command.valid), command.eq(new)",
      "walking.eq(self.command.valid & ~offered), command.eq(new)"),
 ])
