@@ -22,7 +22,7 @@ from systolith.sw.decoder.scales import calibrate_decoder
 from systolith.sw.decoder.weights import Weights
 from systolith.sw.decoder.work import Work, work_by_layer
 from systolith.sw.models.model import Model
-from systolith.sw.reference.decoder import QuantizedDecoder
+from systolith.sw.reference.quantized_decoder import QuantizedDecoder
 from systolith.sw.runtime.program import Program
 
 #: Most positions of one run; longer prompts take several.
