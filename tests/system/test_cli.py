@@ -404,7 +404,7 @@ def test_make_leaves_out_what_is_not_given(stand_in):
 WHOLE_KEYS = {
     "model", "prompt", "text", "prompt_tokens", "tokens", "config", "device", "stall", "seed",
     "cycles", "macs", "peak_macs_per_cycle", "utilization", "engines", "move_bytes", "prefill",
-    "decode", "parts", "seconds"}
+    "decode", "parts", "choices", "seconds"}
 
 
 def test_a_sum_is_answered():
