@@ -102,7 +102,7 @@ class _Truth:
         self.rows = [np.append(logits[:-1].argmax(axis=1) == np.array(ids[1:], int), True)
                      for ids, logits in zip(samples, self.logits, strict=True)]
         top = np.sort(np.concatenate(self._own(self.logits)), axis=1)
-        self.margin = float(np.median(top[:, -1] - top[:, -2]))
+        self.margin = float(np.median(top[:, -1] - top[:, -2])) or 1.0
 
     def _own(self, logits: Sequence[Floats]) -> list[Floats]:
         return [each[rows] for each, rows in zip(logits, self.rows, strict=True)]
