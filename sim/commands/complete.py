@@ -10,6 +10,7 @@ from systolith.sim.measure import Measure, total
 from systolith.sim.progress import Progress
 from systolith.sim.text import number, percent, print_facts
 from systolith.sw.decoder import Session, StepResult, compile_decoder
+from systolith.sw.decoder.choose import Choice
 from systolith.sw.decoder.work import Work, total_work
 from systolith.sw.models import Model, ModelError, load_model
 from systolith.sw.runtime.sampling import Sampling
@@ -68,6 +69,7 @@ class Completion:
     text: str
     written: tuple[int, ...]
     results: tuple[StepResult, ...]
+    choices: tuple[Choice, ...]
     seconds: dict[str, float]
 
     @property
@@ -101,7 +103,8 @@ class Completion:
                 "config": self.config.name, "device": self.request.device,
                 "stall": self.request.stall, "seed": self.request.seed, **self.measure.as_json(),
                 "prefill": self.prefill.as_json(), "decode": decode and decode.as_json(),
-                "parts": [part.as_json() for part in self.work], "seconds": self.seconds}
+                "parts": [part.as_json() for part in self.work],
+                "choices": [choice.as_json() for choice in self.choices], "seconds": self.seconds}
 
 
 def complete(request: Request, *, show: Callable[[str], None], progress: Progress) -> Completion:
@@ -128,7 +131,7 @@ def complete(request: Request, *, show: Callable[[str], None], progress: Progres
             results = [session.prefill(ids)]
         written, text = _write(request, model, session, results, ids, show)
     return Completion(request, model, config, prompt, tuple(ids), text, tuple(written),
-                      tuple(results), dict(progress.seconds))
+                      tuple(results), compiled.choices, dict(progress.seconds))
 
 
 def _write(request: Request, model: Model, session: Session, results: list[StepResult],
@@ -167,7 +170,17 @@ def print_completion(done: Completion) -> None:
             facts.append((name, _cost(measure, count)))
     facts += [("Bytes moved", number(done.measure.counters.move_bytes)),
               ("Bound by", _bounds(done.work))]
+    facts += [("Form", _form(choice, len(done.choices)))
+              for choice in done.choices if choice.taken]
     print_facts(facts)
+
+
+def _form(choice: Choice, tried: int) -> str:
+    """The form that a narrow model was quantized in."""
+    width = "as it is" if choice.seed is None else f"{choice.copies} times as wide"
+    forms = "1 form" if tried == 1 else f"the best of {tried} forms"
+    return (f"{width}, {forms}; on the calibration samples the logits are off by "
+            f"{percent(choice.error)} of the median margin")
 
 
 def _bounds(work: Sequence[Work]) -> str:

@@ -406,13 +406,20 @@ def test_make_leaves_out_what_is_not_given(stand_in):
 WHOLE_KEYS = {
     "model", "prompt", "text", "prompt_tokens", "tokens", "config", "device", "stall", "seed",
     "cycles", "macs", "peak_macs_per_cycle", "utilization", "engines", "move_bytes", "prefill",
-    "decode", "parts", "seconds"}
+    "decode", "parts", "choices", "seconds"}
 
 
 def test_a_sum_is_answered():
     result = result_of("run", "mathformer", "7*8=", "--device", "functional", "--config", "tiny")
     assert set(result) == WHOLE_KEYS
     assert (result["model"], result["text"]) == ("mathformer-mul", "56")
+    assert [choice["taken"] for choice in result["choices"]] == [True]
+
+
+def test_the_report_shows_the_form_of_a_narrow_model():
+    outcome = systolith("run", "mathformer", "5/2=", "--device", "functional", "--config", "tiny")
+    assert outcome.stdout.startswith("Q2R1")
+    assert "4 times as wide, the best of 13 forms" in " ".join(outcome.stdout.split())
 
 
 def test_a_language_model_goes_on():
