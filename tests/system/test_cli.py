@@ -510,12 +510,21 @@ def test_eval_of_an_unknown_model():
                   "unknown model 'nothing'; choose one of glassllm")
 
 
+def test_eval_of_all_mathformers():
+    done = systolith("eval", "mathformer", "--json", "-")
+    assert done.exit_code == 0
+    rows = json.loads(done.stdout)
+    assert [(row["model"], row["samples"]) for row in rows] == [
+        ("mathformer-add", 100), ("mathformer-sub", 55), ("mathformer-mul", 100),
+        ("mathformer-div", 90), ("mathformer", 345)]
+    assert rows[-1]["ours"] == sum(row["ours"] for row in rows[:-1]) >= 337
+
+
 def test_the_table_of_eval_as_a_picture(tmp_path):
     pytest.importorskip("matplotlib")
     rows = [Accuracy(model="m", measure="accuracy", samples=3, float=1.0, int8=0.9, ours=0.8)]
     path = tmp_path / "table.png"
     evaluate.plot(rows, path)
     assert path.read_bytes().startswith(b"\x89PNG")
-    assert evaluate.as_json(rows) == {"measures": [{
-        "model": "m", "measure": "accuracy", "samples": 3, "float": 1.0, "int8": 0.9,
-        "ours": 0.8}]}
+    assert evaluate.as_json(rows) == [{"model": "m", "measure": "accuracy", "samples": 3,
+                                       "float": 1.0, "int8": 0.9, "ours": 0.8}]
