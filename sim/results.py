@@ -2,8 +2,7 @@
 
 What stands between the two markers of that page is replaced by figures of seeded runs on the RTL.
 """
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -17,19 +16,16 @@ from systolith.sim.commands.bench import Outcome, bench
 from systolith.sim.devices import open_device
 from systolith.sim.measure import Measure
 from systolith.sim.progress import Progress
+from systolith.sim.results_page import percent, renew, section
 from systolith.sim.shares import SHARES
 from systolith.sw.compiler.fusion import Fusion, count_fusion
 from systolith.sw.compiler.quantize import scale_word_of
 from systolith.sw.decoder import compile_decoder
 from systolith.sw.decoder.compiled import Shape
-from systolith.sw.decoder.evaluate import exact_answers, perplexity
 from systolith.sw.encoder import compile_encoder, quantized_encoder
 from systolith.sw.models import INCLUDED, load_model
-from systolith.sw.models.datasets import shakespeare
 from systolith.sw.models.encoders import load_encoder
 from systolith.sw.reference.softmax import LOG2_UNITS, softmax
-
-BEGIN, END = "<!-- begin of generated tables -->\n", "<!-- end of generated tables -->\n"
 
 #: Row lengths of the softmax table.
 LENGTHS = (64, 128, 256, 1024)
@@ -62,19 +58,13 @@ def softmax_errors(length: int, rows: int = 1000) -> tuple[float, float, float]:
     return float(np.abs(error).mean()), float(np.abs(error).max()), float(product)
 
 
-def _section(title: str, text: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    table = "\n".join("| " + " | ".join(line) + " |" for line in lines)
-    return f"## {title}\n\n{text}\n\n{table}\n"
-
-
 def _softmax_table() -> str:
     rows = ((str(length), f"{mean * 1e3:.2f}e-3", f"{worst * 1e3:.2f}e-3",
              f"{100 * product:.2f} %")
             for length in LENGTHS for mean, worst, product in [softmax_errors(length)])
     text = ("Gaussian logits of standard deviation 2, 1,000 rows; the product is that with a "
             "Gaussian V, error norm over exact norm.")
-    return _section("Softmax against float64", text,
+    return section("Softmax against float64", text,
                     ("row length", "mean error", "worst error", "error of P V"), rows)
 
 
@@ -111,16 +101,12 @@ def _bench_table(title: str, text: str, outcomes: Sequence[Outcome]) -> str:
         measure, lost = outcome.measure, outcome.lost or {}
         rows.append((outcome.name, "yes" if outcome.bit_exact else "NO", f"{measure.cycles:,}",
                      f"{outcome.model_cycles:,}",
-                     _percent(measure.utilization), measure.limit,
-                     _percent(measure.share_of_limit),
+                     percent(measure.utilization), measure.limit,
+                     percent(measure.share_of_limit),
                      *(f"{lost[cause]:.1f}" if lost.get(cause) else "" for cause in causes)))
     head = ("work", "bit exact", "cycles", "model", "of peak", "limit", "of limit",
             *(f"{cause} %" for cause in causes))
-    return _section(title, f"{_BENCH_TEXT} {text}", head, rows)
-
-
-def _percent(share: float | None) -> str:
-    return "" if share is None else f"{100 * share:.1f} %"
+    return section(title, f"{_BENCH_TEXT} {text}", head, rows)
 
 
 def _layer_table(progress: Progress) -> str:
@@ -131,7 +117,7 @@ def _layer_table(progress: Progress) -> str:
                      for model in INCLUDED for layer in range(load_model(model).layers)]
     text = ("Default prompt, which does not take part in the calibration. The error is that of the "
             "layer's output against float64; the share is of the output's RMS.")
-    return _section("Attention layers of pretrained models on the RTL", text,
+    return section("Attention layers of pretrained models on the RTL", text,
                     ("model", "layer", "configuration", "tokens", "bit exact", "cycles", "of peak",
                      "mean error", "largest error", "mean error of RMS"), rows)
 
@@ -144,23 +130,8 @@ def _layer_row(name: str, index: int, device) -> tuple[str, ...]:
     rms = float(np.sqrt(np.mean((result.expected * layer.compiled.layer.x_scale) ** 2)))
     return (name, str(index), device.config.name, str(len(layer.x)),
             "yes" if result.bit_exact else "NO", f"{measure.cycles:,}",
-            _percent(measure.utilization), f"{result.mean_abs_error:.5f}",
-            f"{result.max_abs_error:.5f}", _percent(result.mean_abs_error / rms))
-
-
-def _accuracy_table(progress: Progress) -> str:
-    with progress.stage("accuracy"):
-        config = get_config("sim16")
-        measures = [exact_answers(load_model(name), config) for name in INCLUDED
-                    if name.startswith("mathformer")]
-        measures.append(perplexity(load_model("glassllm"), shakespeare()))
-    rows = ((each.model, each.measure, f"{each.samples:,}", f"{each.float:.2f}", f"{each.ours:.2f}")
-            for each in measures)
-    text = ("`systolith eval MODEL`. Greedy answers of the mathformers to all problems of single "
-            "digits; perplexity of Tiny Shakespeare in windows of 128 tokens. The machine's side "
-            "is the integer reference, which equals the devices byte for byte.")
-    return _section("Accuracy of whole decoders", text,
-                    ("model", "measure", "samples", "float", "ours"), rows)
+            percent(measure.utilization), f"{result.mean_abs_error:.5f}",
+            f"{result.max_abs_error:.5f}", percent(result.mean_abs_error / rms))
 
 
 def _fusion_table(progress: Progress) -> str:
@@ -169,13 +140,13 @@ def _fusion_table(progress: Progress) -> str:
         layers += [(f"glassllm, {what}", _decoder_layer(shape)) for what, shape in (
             ("prefill of 100 tokens", Shape(100, 0, False)),
             ("one token at context 100", Shape(1, 100, False)))]
-    rows = ((name, f"{each.plain_commands:,}", f"{each.commands:,}", _percent(each.saved),
-             f"{each.plain_passes:,}", f"{each.passes:,}", _percent(each.saved_passes),
+    rows = ((name, f"{each.plain_commands:,}", f"{each.commands:,}", percent(each.saved),
+             f"{each.plain_passes:,}", f"{each.passes:,}", percent(each.saved_passes),
              f"{each.plain_beats:,}", f"{each.beats:,}") for name, each in layers)
     text = ("One layer on `sim16`. Before: a pass for each addition of a bias, scale, function, "
             "rotation, residual and reduction. After: as the compiler emits them. Commands are "
             "those of all engines, beats those of the vector unit.")
-    return _section("Commands and passes before and after fusion", text,
+    return section("Commands and passes before and after fusion", text,
                     ("layer", "commands before", "after", "saved", "passes before", "after",
                      "saved", "beats before", "after"), rows)
 
@@ -196,30 +167,3 @@ def _encoder_layer(length: int) -> Fusion:
     return count_fusion(two.all_commands()) - count_fusion(one.all_commands())
 
 
-def renew(sections: Iterable[str], page: Path, *, only: bool = False) -> None:
-    """Put sections into the page, each in the place of the one with its title, or after all.
-
-    ``only``: others are left out.
-    """
-    before, _, rest = page.read_text().partition(BEGIN)
-    old, _, after = rest.partition(END)
-    found = {_title(part): part.strip() + "\n" for part in re.split(r"(?m)^(?=## )", old)
-             if part.strip() and not only}
-    found |= {_title(section): section for section in sections}
-    page.write_text(before + BEGIN + "\n" + "\n".join(found.values()) + "\n" + END + after)
-
-
-def _title(section: str) -> str:
-    return section.partition("\n")[0]
-
-
-def main() -> None:
-    """Measure everything and renew the page."""
-    progress = Progress()
-    outcomes = list(bench(BENCHMARKS.values(), config="sim16", device="rtl", progress=progress))
-    renew([_softmax_table(), *bench_tables(outcomes), _fusion_table(progress),
-           _accuracy_table(progress), _layer_table(progress)], Path(RESULTS), only=True)
-
-
-if __name__ == "__main__":
-    main()

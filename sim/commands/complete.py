@@ -54,11 +54,13 @@ class Request:
     seed: int
     slide: bool
     sampling: Sampling
+    compare: bool = False
 
 
 @dataclass(frozen=True)
 class Completion:
-    """The text and what it cost: the prefill of the prompt, then a step a token."""
+    """The text and what it cost: the prefill of the prompt, then a step a token. ``bit_exact``:
+    whether all equals the functional device; None where that was not asked."""
 
     request: Request
     model: Model
@@ -68,6 +70,7 @@ class Completion:
     text: str
     written: tuple[int, ...]
     results: tuple[StepResult, ...]
+    bit_exact: bool | None
     seconds: dict[str, float]
 
     @property
@@ -99,7 +102,8 @@ class Completion:
         return {"model": self.model.name, "prompt": self.prompt, "text": self.text,
                 "prompt_tokens": len(self.ids), "tokens": list(self.written),
                 "config": self.config.name, "device": self.request.device,
-                "stall": self.request.stall, "seed": self.request.seed, **self.measure.as_json(),
+                "stall": self.request.stall, "seed": self.request.seed,
+                "bit_exact": self.bit_exact, **self.measure.as_json(),
                 "prefill": self.prefill.as_json(), "decode": decode and decode.as_json(),
                 "parts": [part.as_json() for part in self.work], "seconds": self.seconds}
 
