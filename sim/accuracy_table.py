@@ -2,12 +2,12 @@
 
 Some rows take an hour, so each model's are renewed alone and the others stay.
 """
-import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 from systolith.sim.results_page import cells, old_section, section
+from systolith.sw.decoder.greedy import WRITTEN, measure_of
 from systolith.sw.models.accuracy import Measure
 
 TITLE = "Accuracy of whole models"
@@ -38,13 +38,29 @@ def _near(measure: Measure) -> bool:
 GOALS = {
     ("mathformer", "exact answers"): Goal("at least 341", lambda each: each.ours >= 341),
     ("glassllm", "perplexity"): Goal("at most 134.0", lambda each: each.ours <= 134.0),
-    ("glassllm", "identical greedy texts"): Goal("at least 58", lambda each: each.ours >= 58),
+    ("glassllm", measure_of(WRITTEN)): Goal("at least 58", lambda each: each.ours >= 58),
     ("minilm", "mean cosine to float"): Goal("at least 0.997", lambda each: each.ours >= 0.997),
     ("minilm", "probe accuracy"): Goal(
         "within 0.005", lambda each: abs(each.ours - each.float) <= 0.005),
     ("smollm2", "perplexity of plays"): Goal("within 3 %", _near),
     ("smollm2", "perplexity of news"): Goal("within 3 %", _near),
 }
+
+
+def rows_of(value: object) -> list[Measure]:
+    """The rows that ``systolith eval --json`` wrote.
+
+    Raises
+    ------
+    ValueError
+        When ``value`` is something else.
+    """
+    names = {field.name for field in fields(Measure)}
+    if not (isinstance(value, list)
+            and all(isinstance(row, dict) and set(row) == names for row in value)):
+        raise ValueError("the file has no rows of `systolith eval --json`: a list of objects with "
+                         + ", ".join(sorted(names)))
+    return [Measure(**row) for row in value]
 
 
 def accuracy_section(measures: Sequence[Measure], page: Path) -> str:
@@ -56,7 +72,7 @@ def accuracy_section(measures: Sequence[Measure], page: Path) -> str:
 
 def _place(row: Sequence[str]) -> int:
     """Models in their order, unknown ones last; rows of a model stay as they come."""
-    family = re.split("-", row[0])[0]
+    family = row[0].partition("-")[0]
     return MODELS.index(family) if family in MODELS else len(MODELS)
 
 
@@ -67,7 +83,8 @@ def _row(measure: Measure) -> list[str]:
 
 
 def numbers(measure: Measure) -> list[str]:
-    """The three columns as text: counts whole, shares of one with four decimals, others with two."""
+    """The three columns as text: counts whole, shares of one with four decimals, others with two.
+    """
     values = (measure.float, measure.int8, measure.ours)
     if max(values) <= 1:
         return [f"{value:.4f}" for value in values]

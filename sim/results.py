@@ -1,23 +1,31 @@
 """Renews the tables of ``docs/results.md``: ``make results``.
 
-What stands between the two markers of that page is replaced by figures of seeded runs on the RTL.
+What stands between the two markers of that page is replaced by figures of seeded runs on the RTL
+and of evaluations. ``python -m systolith.sim.results --help`` tells how one section is renewed.
 """
-from collections.abc import Sequence
+import argparse
+import json
+import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from systolith.hw.configs import CONFIGS, get_config
+from systolith.sim.accuracy_table import accuracy_section, rows_of
 from systolith.sim.attention import prepare_layer
 from systolith.sim.benchmarks import BENCHMARKS
 from systolith.sim.benchmarks.models import first_layers
 from systolith.sim.cli import RESULTS
 from systolith.sim.commands.bench import Outcome, bench
+from systolith.sim.commands.evaluate import evaluate
 from systolith.sim.devices import open_device
 from systolith.sim.measure import Measure
 from systolith.sim.progress import Progress
 from systolith.sim.results_page import percent, renew, section
 from systolith.sim.shares import SHARES
+from systolith.sim.whole_model import COMMAND, run_smollm2, whole_model_section
+from systolith.sim.whole_model import TITLE as WHOLE_MODEL
 from systolith.sw.compiler.fusion import Fusion, count_fusion
 from systolith.sw.compiler.quantize import scale_word_of
 from systolith.sw.decoder import compile_decoder
@@ -65,7 +73,7 @@ def _softmax_table() -> str:
     text = ("Gaussian logits of standard deviation 2, 1,000 rows; the product is that with a "
             "Gaussian V, error norm over exact norm.")
     return section("Softmax against float64", text,
-                    ("row length", "mean error", "worst error", "error of P V"), rows)
+                   ("row length", "mean error", "worst error", "error of P V"), rows)
 
 
 #: Titles of the benchmark tables, the groups in each, and what they are.
@@ -118,8 +126,8 @@ def _layer_table(progress: Progress) -> str:
     text = ("Default prompt, which does not take part in the calibration. The error is that of the "
             "layer's output against float64; the share is of the output's RMS.")
     return section("Attention layers of pretrained models on the RTL", text,
-                    ("model", "layer", "configuration", "tokens", "bit exact", "cycles", "of peak",
-                     "mean error", "largest error", "mean error of RMS"), rows)
+                   ("model", "layer", "configuration", "tokens", "bit exact", "cycles", "of peak",
+                    "mean error", "largest error", "mean error of RMS"), rows)
 
 
 def _layer_row(name: str, index: int, device) -> tuple[str, ...]:
@@ -147,8 +155,8 @@ def _fusion_table(progress: Progress) -> str:
             "rotation, residual and reduction. After: as the compiler emits them. Commands are "
             "those of all engines, beats those of the vector unit.")
     return section("Commands and passes before and after fusion", text,
-                    ("layer", "commands before", "after", "saved", "passes before", "after",
-                     "saved", "beats before", "after"), rows)
+                   ("layer", "commands before", "after", "saved", "passes before", "after",
+                    "saved", "beats before", "after"), rows)
 
 
 def _decoder_layer(shape: Shape) -> Fusion:
@@ -167,3 +175,74 @@ def _encoder_layer(length: int) -> Fusion:
     return count_fusion(two.all_commands()) - count_fusion(one.all_commands())
 
 
+def _accuracy_table(progress: Progress) -> str:
+    """The rows of the models that take minutes; the others' stay."""
+    with progress.stage("accuracy"):
+        measures = [measure for model in ("mathformer", "glassllm")
+                    for measure in evaluate(model, None, lambda done, of: None)]
+    return accuracy_section(measures, Path(RESULTS))
+
+
+def _bench_tables(progress: Progress) -> list[str]:
+    outcomes = list(bench(BENCHMARKS.values(), config="sim16", device="rtl", progress=progress))
+    return bench_tables(outcomes)
+
+
+#: What can be renewed alone, by name; ``smollm2`` only so.
+SECTIONS: dict[str, Callable[[Progress], list[str]]] = {
+    "softmax": lambda progress: [_softmax_table()],
+    "bench": _bench_tables,
+    "fusion": lambda progress: [_fusion_table(progress)],
+    "accuracy": lambda progress: [_accuracy_table(progress)],
+    "layers": lambda progress: [_layer_table(progress)],
+    "smollm2": lambda progress: [whole_model_section(run_smollm2(progress))],
+}
+
+#: Renewed when no name is given; the page keeps the long rest.
+USUAL = tuple(name for name in SECTIONS if name != "smollm2")
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m systolith.sim.results", description=f"Renew the tables of {RESULTS}.",
+        epilog="Example: python -m systolith.sim.results accuracy --rows minilm.json")
+    parser.add_argument("names", nargs="*", metavar="NAME",
+                        help=f"sections to renew: {', '.join(SECTIONS)}; without names and files "
+                        "all but smollm2, which is kept")
+    parser.add_argument("--rows", nargs="+", default=[], type=Path, metavar="FILE",
+                        help="put in the rows that `systolith eval MODEL --json FILE` wrote")
+    parser.add_argument("--run", type=Path, metavar="FILE",
+                        help=f"put in what `{COMMAND}` wrote")
+    arguments = parser.parse_args()
+    for name in arguments.names:
+        if name not in SECTIONS:
+            parser.error(f"unknown section {name!r}; choose of {', '.join(SECTIONS)}")
+    if not Path(RESULTS).is_file():
+        parser.error(f"{RESULTS} is not here; run this in the project's folder")
+    return arguments
+
+
+def main() -> None:
+    """Measure everything, or what is asked for, and renew the page."""
+    arguments = _arguments()
+    try:
+        _renew(arguments, Path(RESULTS), Progress())
+    except (OSError, ValueError) as error:
+        # A file of another kind, or a model that cannot be had.
+        sys.exit(f"systolith.sim.results: {error}")
+
+
+def _renew(arguments: argparse.Namespace, page: Path, progress: Progress) -> None:
+    if not arguments.names and not arguments.rows and not arguments.run:
+        made = [part for name in USUAL for part in SECTIONS[name](progress)]
+        renew(made, page, keep=(WHOLE_MODEL,))
+    for name in arguments.names:
+        renew(SECTIONS[name](progress), page)
+    for file in arguments.rows:
+        renew([accuracy_section(rows_of(json.loads(file.read_text())), page)], page)
+    if arguments.run:
+        renew([whole_model_section(json.loads(arguments.run.read_text()))], page)
+
+
+if __name__ == "__main__":
+    main()

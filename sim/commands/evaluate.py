@@ -8,6 +8,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import Progress as Bar
 
+from systolith.sim.accuracy_table import numbers
 from systolith.sim.text import print_table
 from systolith.sw.models import MODELS, ModelError, load_model
 from systolith.sw.models.accuracy import Measure, Ticks
@@ -23,7 +24,7 @@ MATHFORMER = "mathformer"
 
 #: What takes long, on one core of x86-64.
 EXPECTED = {"minilm": "25 minutes for all texts", "glassllm": "2 minutes",
-            "smollm2": "5 minutes"}
+            "smollm2": "5 minutes for the usual tokens"}
 
 COLORS = {"float": "#888888", "INT8": "#4477aa", "ours": "#ee7733"}
 
@@ -34,19 +35,21 @@ def evaluate(model: str, samples: int | None, progress: Ticks) -> Sequence[Measu
     Parameters
     ----------
     samples : int, optional
-        Take only so many of the data (texts, tokens), from the first on; the mathformers always
-        answer all.
+        Take so many of the data (texts, tokens of each text), from the first on, instead of the
+        usual number. Tokens are rounded up to whole windows.
 
     Raises
     ------
     ModelError
-        When the model is unknown, or its data cannot be fetched.
+        When the model is unknown, its data cannot be fetched, or there are not so many samples.
     """
     if model in ENCODERS:
         from systolith.sw.encoder.evaluate import evaluate as evaluate_encoder
 
         return evaluate_encoder(load_encoder(model), movie_snippets()[:samples], progress)
     if model == MATHFORMER or (model.startswith(f"{MATHFORMER}-") and model in MODELS):
+        if samples is not None:
+            raise ModelError(f"{model} always answers all problems; leave out --samples")
         return _answers(model, progress)
     if model == "glassllm":
         return _glassllm(samples, progress)
@@ -59,12 +62,17 @@ def evaluate(model: str, samples: int | None, progress: Ticks) -> Sequence[Measu
 
 
 def _answers(model: str, progress: Ticks) -> list[Measure]:
-    from systolith.sw.decoder.answers import ANSWERS, exact_answers, summed
+    from systolith.sw.decoder.answers import ANSWERS, exact_answers, problems, summed
 
     if model != MATHFORMER:
         return [exact_answers(load_model(model), progress)]
-    each = [exact_answers(load_model(f"{MATHFORMER}-{kind}"), progress) for kind in ANSWERS]
-    return [*each, summed(each)]
+    whole = sum(len(problems(kind)) for kind in ANSWERS)
+    measures: list[Measure] = []
+    for kind in ANSWERS:
+        before = sum(each.samples for each in measures)
+        measures.append(exact_answers(load_model(f"{MATHFORMER}-{kind}"),
+                                      _after(before, whole, progress)))
+    return [*measures, summed(measures)]
 
 
 def _glassllm(samples: int | None, progress: Ticks) -> list[Measure]:
@@ -73,13 +81,14 @@ def _glassllm(samples: int | None, progress: Ticks) -> list[Measure]:
     from systolith.sw.decoder.ways import Ways
 
     model, plays = load_model("glassllm"), shakespeare()
-    ways = Ways.of(model)
     sentences = [sentence for text in news() for sentence in text.split(". ")]
     prompts = prompts_of(model, (plays.splitlines(), sentences),
                          PROMPTS if samples is None else min(samples, PROMPTS))
     window, windows = _windows(GLASSLLM_WINDOWS, samples)
-    return [perplexity(model, ways, plays, window=window, windows=windows, progress=progress),
-            greedy_texts(model, ways, prompts, progress)]
+    ways, whole = Ways.of(model), windows + len(prompts)
+    return [perplexity(model, ways, plays, window=window, windows=windows,
+                       progress=_after(0, whole, progress)),
+            *greedy_texts(model, ways, prompts, _after(windows, whole, progress))]
 
 
 def _smollm2(samples: int | None, progress: Ticks) -> list[Measure]:
@@ -88,16 +97,24 @@ def _smollm2(samples: int | None, progress: Ticks) -> list[Measure]:
 
     model = load_model("smollm2")
     # Its calibration texts are none of these.
-    ways, texts = Ways.of(model), {"plays": shakespeare(), "news": "\n".join(news())}
+    texts = {"plays": shakespeare(), "news": "\n".join(news())}
     window, windows = _windows(SMOLLM2_WINDOWS, samples)
-    return [perplexity(model, ways, text, window=window, windows=windows, progress=progress,
-                       measure=f"perplexity of {name}") for name, text in texts.items()]
+    ways = Ways.of(model)
+    return [perplexity(model, ways, text, window=window, windows=windows,
+                       progress=_after(place * windows, len(texts) * windows, progress),
+                       measure=f"perplexity of {name}")
+            for place, (name, text) in enumerate(texts.items())]
 
 
 def _windows(usual: tuple[int, int], samples: int | None) -> tuple[int, int]:
     """(tokens of a window, windows) for so many tokens or a few more."""
     window, windows = usual
-    return window, windows if samples is None else min(-(-samples // window), windows)
+    return window, windows if samples is None else -(-samples // window)
+
+
+def _after(before: int, whole: int, progress: Ticks) -> Ticks:
+    """The progress of a part of ``whole`` steps, ``before`` of which are done."""
+    return lambda done, _: progress(before + done, whole)
 
 
 @contextmanager
@@ -121,7 +138,7 @@ def print_rows(rows: Sequence[Measure]) -> None:
     """The table."""
     print_table(("model", "measure", "samples", "float", "INT8", "ours"), [
         (row.model, row.measure, f"{row.samples:,}",
-         *(f"{value:.4f}" for value in (row.float, row.int8, row.ours)))
+         *numbers(row))
         for row in rows])
 
 
@@ -139,7 +156,7 @@ def plot(rows: Sequence[Measure], path: Path) -> None:
     for axes, row in zip(figure.subplots(1, len(rows), squeeze=False)[0], rows, strict=True):
         values = {"float": row.float, "INT8": row.int8, "ours": row.ours}
         bars = axes.bar(list(values), list(values.values()), color=[COLORS[n] for n in values])
-        axes.bar_label(bars, fmt="%.4f")
+        axes.bar_label(bars, labels=numbers(row))
         axes.set_title(f"{row.model}: {row.measure}\n{row.samples:,} samples", fontsize=9)
         axes.set_ylim(0, 1.15 * max(values.values()))
     figure.savefig(path, dpi=150)

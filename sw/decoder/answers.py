@@ -1,5 +1,5 @@
 """Exact answers of the mathformers to all problems of single digits."""
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from systolith.sw.decoder.ways import Step, Ways
 from systolith.sw.models.accuracy import Measure, Ticks
@@ -17,19 +17,17 @@ LONGEST_ANSWER = 8
 MEASURE = "exact answers"
 
 
-def problems(kind: str) -> Iterator[tuple[str, str]]:
+def problems(kind: str) -> list[tuple[str, str]]:
     """(problem, answer) of all single digits; no negative differences, nothing over 0."""
     sign, result = ANSWERS[kind]
-    for a in range(10):
-        for b in range(10):
-            if not (kind == "sub" and b > a) and not (kind == "div" and b == 0):
-                yield f"{a}{sign}{b}=", result(a, b)
+    return [(f"{a}{sign}{b}=", result(a, b)) for a in range(10) for b in range(10)
+            if not (kind == "sub" and b > a) and not (kind == "div" and b == 0)]
 
 
 def exact_answers(model: Model, progress: Ticks | None = None) -> Measure:
     """Problems of single digits that a mathformer answers exactly, to the last token."""
     ways = Ways.of(model)
-    asked = list(problems(model.name.removeprefix("mathformer-")))
+    asked = problems(model.name.removeprefix("mathformer-"))
     right = [0, 0, 0]
     for count, (problem, answer) in enumerate(asked, start=1):
         for way, step in enumerate(ways.steps()):

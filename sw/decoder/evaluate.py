@@ -4,7 +4,7 @@ import numpy as np
 from systolith.sw.decoder.ways import Ways
 from systolith.sw.models.accuracy import Measure, Ticks
 from systolith.sw.models.model import Model
-from systolith.sw.reference.weights import Floats
+from systolith.sw.reference.weights import Floats, ModelError
 
 
 def perplexity(model: Model, ways: Ways, text: str, *, window: int, windows: int,
@@ -20,15 +20,16 @@ def perplexity(model: Model, ways: Ways, text: str, *, window: int, windows: int
 
     Raises
     ------
-    ValueError
+    ModelError
         When the text is too short.
     """
     # Eight characters a token are more than enough text.
     ids = model.tokenize(text[:8 * window * windows])
     count = window * windows
     if len(ids) <= count:
-        raise ValueError(f"the text has {len(ids)} tokens; {windows} windows of {window} tokens "
-                         f"and the one after them need {count + 1}")
+        raise ModelError(f"the text has {len(ids):,} tokens; {windows} windows of {window} tokens "
+                         f"and the one after them need {count + 1:,}: take at most "
+                         f"{(len(ids) - 1) // window * window:,}")
     losses = np.zeros(3)
     for start in range(0, count, window):
         targets = np.array(ids[start + 1:start + window + 1])

@@ -11,25 +11,34 @@ from systolith.sw.models.model import Model
 #: Prompts, the fewest and the most tokens of each, and tokens that are written after it.
 PROMPTS, SHORTEST, LONGEST, WRITTEN = 60, 8, 20, 20
 
-MEASURE = "identical greedy texts"
+#: Tokens of the texts that are compared. Once one token differs, so does all that follows, so the
+#: longer the texts, the fewer are identical.
+LENGTHS = (1, WRITTEN)
 
 
 def greedy_texts(model: Model, ways: Ways, prompts: Sequence[Sequence[int]],
-                 progress: Ticks | None = None) -> Measure:
-    """Prompts after which the most probable tokens are all those of floating point.
+                 progress: Ticks | None = None) -> list[Measure]:
+    """Prompts after which the most probable tokens are all those of floating point, for each of
+    :data:`LENGTHS`.
 
     Parameters
     ----------
     prompts : sequence of token ids
     progress : function of (prompts done, prompts), optional
     """
-    same = np.zeros(3)
+    same = np.zeros((len(LENGTHS), 3))
     for count, prompt in enumerate(prompts, start=1):
         texts = [written(step, prompt) for step in ways.steps()]
-        same += [text == texts[0] for text in texts]
+        same += [[text[:length] == texts[0][:length] for text in texts] for length in LENGTHS]
         if progress is not None:
             progress(count, len(prompts))
-    return Measure(model.name, MEASURE, len(prompts), *map(float, same))
+    return [Measure(model.name, measure_of(length), len(prompts), *map(float, row))
+            for length, row in zip(LENGTHS, same, strict=True)]
+
+
+def measure_of(length: int) -> str:
+    """What texts of so many tokens are called in the table."""
+    return f"identical greedy texts of {length} token{'s' if length > 1 else ''}"
 
 
 def written(step: Step, prompt: Sequence[int]) -> list[int]:
