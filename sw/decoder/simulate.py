@@ -21,7 +21,6 @@ from systolith.sw.reference.decoder import (
     Linear,
     QuantizedDecoder,
     QuantizedLayer,
-    split,
 )
 from systolith.sw.reference.numerics import COMBINE_SHIFT, EXP2_FRACTION, NARROW_SHIFT, Ints
 from systolith.sw.reference.weights import Floats
@@ -85,6 +84,11 @@ def _int8(x: Floats) -> Ints:
     return np.clip(np.rint(x), -INT8_MAX - 1, INT8_MAX).astype(np.int64)
 
 
+def _heads(x: Floats, size: int) -> Floats:
+    """(T, heads * hd) to (heads, T, hd)."""
+    return x.reshape(len(x), -1, size).transpose(1, 0, 2)
+
+
 def _rotated(x: Floats, rope: Floats) -> Ints:
     """Rotary embedding of heads (heads, T, hd) with 7 more bits, to INT8."""
     cos, sin = rope[:, 0::2], rope[:, 1::2]                             # (T, hd / 2)
@@ -99,9 +103,9 @@ def _attention(h: Floats, row: Floats, layer: QuantizedLayer, rope: Floats, cach
                index: int) -> Ints:
     """Mixed values of all heads, (T, H * hd) INT8."""
     hd = rope.shape[1]
-    q = _rotated(split(_project(h, row, layer.q), hd), rope)            # (H, T, hd)
-    k = _rotated(split(_project(h, row, layer.k), hd), rope)            # (K, T, hd)
-    v = _int8(split(_project(h, row, layer.v), hd))
+    q = _rotated(_heads(_project(h, row, layer.q), hd), rope)            # (H, T, hd)
+    k = _rotated(_heads(_project(h, row, layer.k), hd), rope)            # (K, T, hd)
+    v = _int8(_heads(_project(h, row, layer.v), hd))
     group = len(q) // len(k)
     keys, values = (np.repeat(each, group, axis=0).astype(float)        # (H, n, hd)
                     for each in cache.append(index, k, v))

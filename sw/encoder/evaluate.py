@@ -17,7 +17,7 @@ from systolith.sw.models.accuracy import Measure, Ticks
 from systolith.sw.models.bert import Encoder
 from systolith.sw.models.datasets import Snippet
 from systolith.sw.reference import bert, encoder
-from systolith.sw.reference.weights import Floats
+from systolith.sw.reference.weights import Floats, ModelError
 
 #: Texts that go through at once: enough rows for the products, few enough for the caches.
 BATCH = 32
@@ -47,7 +47,14 @@ def evaluate(model: Encoder, snippets: Sequence[Snippet],
     Parameters
     ----------
     progress : function of (texts done, texts), optional
+
+    Raises
+    ------
+    ModelError
+        When there are too few texts for the probe.
     """
+    if len(snippets) < FOLDS:
+        raise ModelError(f"the probe needs at least {FOLDS} texts, not {len(snippets)}")
     vectors = embed_three_ways(model, [snippet.text for snippet in snippets], progress)
     positive = [snippet.score > 0 for snippet in snippets]
     int8, ours = (float(cosine.mean()) for cosine in vectors.cosines())

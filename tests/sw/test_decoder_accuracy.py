@@ -9,7 +9,7 @@ from systolith.sw.decoder.evaluate import perplexity
 from systolith.sw.decoder.greedy import WRITTEN, greedy_texts, prompts_of, written
 from systolith.sw.decoder.simulate import SimulatedDecoder, factors
 from systolith.sw.decoder.ways import Ways
-from systolith.sw.models import load_model
+from systolith.sw.models import ModelError, load_model
 from systolith.sw.models.accuracy import Measure
 from systolith.sw.reference.decoder import Cache
 from systolith.sw.reference.numerics import scale_word
@@ -86,8 +86,8 @@ def test_mathformer_answers(kind, least):
 
 
 def test_problems_of_single_digits():
-    assert [len(list(problems(kind))) for kind in ANSWERS] == [100, 55, 100, 90]
-    assert ("7/2=", "Q3R1") in list(problems("div"))
+    assert [len(problems(kind)) for kind in ANSWERS] == [100, 55, 100, 90]
+    assert ("7/2=", "Q3R1") in problems("div")
 
 
 def test_the_sum_over_all_mathformers():
@@ -108,8 +108,11 @@ def test_perplexity_is_near_that_of_floating_point(glassllm, ways):
 
 
 def test_perplexity_of_a_text_that_is_too_short(glassllm, ways):
-    with pytest.raises(ValueError, match="need 129"):
-        perplexity(glassllm, ways, "Alice was", window=128, windows=1)
+    text = "Alice was beginning to get very tired of sitting by her sister. " * 4
+    count = len(glassllm.tokenize(text))
+    assert 64 < count < 96
+    with pytest.raises(ModelError, match=rf"has {count} tokens; .* need 97: take at most 64$"):
+        perplexity(glassllm, ways, text, window=32, windows=3)
 
 
 def test_prompts_are_beginnings_of_both_sources(glassllm):
@@ -126,6 +129,10 @@ def test_greedy_texts(glassllm, ways):
     prompt = glassllm.encode(glassllm.default_prompt)[:9]
     texts = [written(step, prompt) for step in ways.steps()]
     assert all(len(text) == WRITTEN for text in texts)
-    measure = greedy_texts(glassllm, ways, [prompt])
-    assert measure == Measure("glassllm", "identical greedy texts", 1, 1.0,
-                              float(texts[1] == texts[0]), float(texts[2] == texts[0]))
+    done = []
+    first, whole = greedy_texts(glassllm, ways, [prompt], lambda *counts: done.append(counts))
+    assert done == [(1, 1)]
+    assert first == Measure("glassllm", "identical greedy texts of 1 token", 1, 1.0,
+                            float(texts[1][0] == texts[0][0]), float(texts[2][0] == texts[0][0]))
+    assert whole == Measure("glassllm", "identical greedy texts of 20 tokens", 1, 1.0,
+                            float(texts[1] == texts[0]), float(texts[2] == texts[0]))
