@@ -237,7 +237,9 @@ def similarity(
     "systolith eval minilm --samples 500 --plot minilm.png",
     "systolith eval smollm2 --samples 4096 --write"))
 def evaluate(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="Name of a model.")],
+    model: Annotated[str, typer.Argument(
+        metavar="MODEL", help="glassllm, minilm, smollm2, mathformer-add, -sub, -mul or -div, or "
+        "mathformer for all four.")],
     samples: Annotated[int | None, typer.Option(
         "--samples", metavar="N", min=1, help="So many texts, or tokens of each text, instead of "
         "the usual: what the results have.")] = None,
