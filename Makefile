@@ -7,6 +7,7 @@ LAYER  ?=
 PROMPT ?=
 CONFIG ?=
 DEVICE ?=
+BOARD  ?=
 # Processes for pytest.
 WORKERS ?= 2
 # Further arguments for pytest.
@@ -22,15 +23,17 @@ test test-slow: export OPENBLAS_NUM_THREADS ?= 1
 override PROMPT := $(value PROMPT)
 export MODEL LAYER PROMPT CONFIG DEVICE
 
-.PHONY: help sim test test-slow lint docs results clean
+.PHONY: help sim bitstream flash test test-slow lint docs results clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make sim         run an attention layer and a whole small model on the RTL"
 	@echo "                 MODEL= LAYER= PROMPT= CONFIG= DEVICE=functional|rtl change what runs"
+	@echo "make bitstream   build the bitstream of BOARD= (see systolith boards)"
+	@echo "make flash       write it to the board"
 	@echo "make test        style, types and the regression (WORKERS=2, ARGS= for pytest)"
 	@echo "make test-slow   the slow tests alone"
-	@echo "make docs        generate docs/isa.md"
+	@echo "make docs        generate docs/isa.md and constraints"
 	@echo "make results     renew the tables of docs/results.md from runs on the RTL"
 	@echo "make clean       remove the virtual environment and what was built here"
 	@echo "PYTHON=python3.12 chooses the interpreter of the virtual environment (3.11 or newer)."
@@ -41,6 +44,10 @@ sim: $(VENV)/installed
 	    $${DEVICE:+--device "$$DEVICE"}
 	@test -n "$$MODEL$$LAYER$$PROMPT" || $(BIN)/systolith run mathformer '7*8=' \
 	    $${CONFIG:+--config "$$CONFIG"} $${DEVICE:+--device "$$DEVICE"}
+
+bitstream flash: $(VENV)/installed-board
+	@test -n "$(BOARD)" || { $(BIN)/systolith boards; echo "choose one: make $@ BOARD=" >&2; exit 2; }
+	@$(BIN)/systolith $@ $(BOARD) $(ARGS)
 
 test: lint
 	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
@@ -54,6 +61,7 @@ lint: $(VENV)/installed-test $(TYPES)/systolith
 
 docs: $(VENV)/installed
 	$(BIN)/python -m systolith.hw.document > docs/isa.md
+	$(BIN)/python -m systolith.hw.boards.constraints
 
 results: $(VENV)/installed-test
 	$(BIN)/python -m systolith.sim.results
@@ -81,4 +89,9 @@ $(VENV)/installed: pyproject.toml | $(VENV)/bin/python
 $(VENV)/installed-test: pyproject.toml | $(VENV)/bin/python
 	@echo "Installing Systolith and what its tests need into $(VENV)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	@touch $@ $(VENV)/installed
+
+$(VENV)/installed-board: pyproject.toml | $(VENV)/bin/python
+	@echo "Installing Systolith and the tools for boards into $(VENV)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[board]'
 	@touch $@ $(VENV)/installed

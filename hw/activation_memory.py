@@ -6,7 +6,7 @@ from amaranth.utils import exact_log2
 
 from systolith.hw.config import Config, Region
 from systolith.hw.interfaces import ActivationWritePort, SystemPort
-from systolith.hw.memory import Memory, MemoryRead
+from systolith.hw.memory import LATE_READ_LATENCY, Memory, MemoryRead
 from systolith.hw.one_hot import one_hot, placed
 from systolith.hw.system_answer import SystemAnswer
 
@@ -26,7 +26,7 @@ class ActivationMemory(wiring.Component):
     Members
     -------
     array : In(MemoryRead(act_depth, ArrayLayout(8, rows)))
-        Reads of the array, latency 1.
+        Reads of the array, latency ``LATE_READ_LATENCY``.
     write : In(ActivationWritePort)
         Writes of the vector unit, readable from the next cycle on.
     system : In(SystemPort)
@@ -53,16 +53,19 @@ class ActivationMemory(wiring.Component):
 
         m.submodules.memory = memory = Memory(width=8 * config.rows, depth=config.act_depth)
         m.submodules.answer = answer = SystemAnswer(word_bytes=config.rows,
-                                                    bus_bytes=config.bus_bytes)
+                                                    bus_bytes=config.bus_bytes,
+                                                    word_latency=LATE_READ_LATENCY)
+        late = Signal(8 * config.rows, reset_less=True)
+        m.d.sync += late.eq(memory.read.data)
         m.d.comb += [
             system.ready.eq(Mux(system.write, ~self.write.valid, ~self.array.valid)),
             answer.accept.eq(system.valid & ~system.write & ~self.array.valid),
             answer.lane.eq(lane),
-            answer.word.eq(memory.read.data),
+            answer.word.eq(late),
             system.read_data.eq(answer.read_data),
             memory.read.valid.eq(self.array.valid | answer.accept),
             memory.read.address.eq(Mux(self.array.valid, self.array.address, word)),
-            self.array.data.eq(memory.read.data),
+            self.array.data.eq(late),
         ]
         with m.If(self.write.valid):
             m.d.comb += [

@@ -27,14 +27,15 @@ class Region(enum.IntEnum):
     ACC = 7
 
 
-#: Host byte address: bits 30:24 core, bits 23:21 region, bits 20:0 byte offset in the region.
-CORE_SHIFT = 24
-REGION_SHIFT = 21
-OFFSET_BITS = 21
+#: Host byte address: bits 30:25 core, bits 24:22 region, bits 21:0 byte offset in the region. 4 MiB
+#: hold the weights of a layer 576 wide, and 64 cores are left.
+CORE_SHIFT = 25
+REGION_SHIFT = 22
+OFFSET_BITS = 22
 ADDRESS_BITS = 31
 
 #: Cycles from an accepted read on a system port to its data, the same for every memory.
-SYSTEM_READ_LATENCY = 2
+SYSTEM_READ_LATENCY = 3
 
 #: Segments of a function table; a power of two.
 TABLE_SEGMENTS = 64
@@ -98,6 +99,9 @@ class Config:
     bus_bytes : int
         Bytes a cycle of the system bus and of the external memory: 4, 8 or 16; at most a word of
         the activation, weight and vector memories.
+    normalize_cycles : int
+        Cycles in which the sum of a row's reduction is normalized: 2, or 4 for the clock of an
+        FPGA. All that waits for a reduction waits as long.
     ext_bytes : int
         Bytes of external memory; 0 when the chip has none.
 
@@ -123,6 +127,7 @@ class Config:
     semaphores: int = 16
     semaphore_width: int = 8
     bus_bytes: int = 4
+    normalize_cycles: int = 2
     ext_bytes: int = 1 << 24
 
     def __post_init__(self):
@@ -140,6 +145,7 @@ class Config:
         self._check("semaphore_width", 2, 8)
         widest = min(self.rows, self.cols, 2 * self.lanes, 16)
         self._check("bus_bytes", 4, widest, power=True)
+        self._check("normalize_cycles", 2, 4, power=True)
         if self.ext_bytes and not (_power_of_two(self.ext_bytes) and self.ext_bytes <= 1 << 32):
             raise ConfigError(
                 f"ext_bytes must be 0 or a power of two up to {1 << 32}, not {self.ext_bytes}")
@@ -193,12 +199,12 @@ class Config:
     @property
     def matrix_latency(self) -> int:
         """Cycles from a beat's issue in the matrix engine to the write of its accumulators."""
-        return self.rows + self.column_groups + 3
+        return self.rows + self.column_groups + 4
 
     @property
     def reduction_latency(self) -> int:
         """Cycles from the start of a row's last beat in the vector unit to its reduction."""
-        return 27 + self.lanes.bit_length()
+        return 25 + self.normalize_cycles + self.lanes.bit_length()
 
     def depth(self, region: Region) -> int:
         """Words of a memory."""

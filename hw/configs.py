@@ -1,7 +1,7 @@
 """The named configurations."""
 from systolith.hw.config import Config, ConfigError
 
-_CONFIGS = (
+_SIMULATED = (
     # Tests in seconds; memories large enough for a whole small model.
     Config(name="tiny", rows=4, cols=4, lanes=4, act_depth=16384, wgt_depth=8192, acc_depth=4096,
            vec_depth=16384, const_depth=1024, row_depth=1024, bus_bytes=4),
@@ -12,9 +12,29 @@ _CONFIGS = (
     Config(name="sim16", rows=16, cols=16, lanes=16, act_depth=8192, wgt_depth=4096, acc_depth=2048,
            vec_depth=8192, const_depth=512, row_depth=1024, bus_bytes=16,
            ext_bytes=1 << 28),
+    # The same array with the weights of a layer of SmolLM2 in the core.
+    Config(name="deep16", rows=16, cols=16, lanes=16, act_depth=8192, wgt_depth=16384,
+           acc_depth=2048, vec_depth=8192, const_depth=512, row_depth=1024, bus_bytes=16,
+           ext_bytes=1 << 28),
 )
 
-CONFIGS = {config.name: config for config in _CONFIGS}
+_BOARDS = (
+    # External memory is block RAM, too. The multipliers that the array leaves go to the vector
+    # unit, six a lane.
+    Config(name="ecp5-85f", rows=16, cols=8, lanes=4, act_depth=1024, wgt_depth=1024,
+           acc_depth=1024, vec_depth=4096, const_depth=512, row_depth=512, bus_bytes=4,
+           normalize_cycles=4, ext_bytes=1 << 16),
+    Config(name="ecp5-25f", rows=4, cols=4, lanes=2, act_depth=2048, wgt_depth=1024,
+           acc_depth=1024, vec_depth=2048, const_depth=512, row_depth=512, bus_bytes=4,
+           normalize_cycles=4, ext_bytes=1 << 14),
+    Config(name="ice40up5k", rows=4, cols=4, lanes=2, act_depth=512, wgt_depth=512, acc_depth=64,
+           vec_depth=512, const_depth=64, row_depth=64, tables=1, queue_depth=32, semaphores=6,
+           semaphore_width=4, bus_bytes=4, normalize_cycles=4, ext_bytes=1 << 12),
+)
+
+#: Those that are made for simulation, and all.
+SIMULATED = {config.name: config for config in _SIMULATED}
+CONFIGS = SIMULATED | {config.name: config for config in _BOARDS}
 
 
 def get_config(name: str) -> Config:

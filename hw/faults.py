@@ -29,8 +29,9 @@ class FaultReport(wiring.Signature):
 
 
 class Faults(wiring.Component):
-    """The first fault is kept until reset; of those in the same cycle the first in this order:
-    faults of the engines in the order of :class:`Engine`, of the host, overruns, overflows.
+    """The first fault is kept until reset, two cycles after it happened; of those in the same cycle
+    the first in this order: faults of the engines in the order of :class:`Engine`, of the host,
+    overruns, overflows.
 
     The index of a queue overrun is the number of commands that this engine has started; that of
     a semaphore overflow is the command which signalled; those of the host's faults are 0.
@@ -44,7 +45,7 @@ class Faults(wiring.Component):
     overrun : In(3)
         Bit e: the host wrote to the full queue of engine e.
     overflow : In(4)
-        Bit e: engine e (3: the host) signalled a semaphore beyond its range.
+        Bit e: engine e (3: the host) signalled a semaphore beyond its range in the cycle before.
     stopped : Out(1)
         There was a fault. Everything must halt.
     fault : Out(Fault)
@@ -60,11 +61,15 @@ class Faults(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        reports = [getattr(self, engine.name.lower()) for engine in ENGINES]
+        # What is reported comes late in the cycle, so it is first put into registers.
+        reports = [self._registered(m, engine) for engine in ENGINES]
+        address, overrun = (Signal.like(port, name=f"{name}_1") for name, port in (
+            ("address", self.address), ("overrun", self.overrun)))
+        m.d.sync += [address.eq(self.address), overrun.eq(self.overrun)]
         candidates = [
             *((r.error, e, r.cause, r.index) for e, r in zip(ENGINES, reports, strict=True)),
-            (self.address, Engine.HOST, Cause.ADDRESS, 0),
-            *((self.overrun[e], e, Cause.QUEUE_OVERRUN, reports[e].started) for e in ENGINES),
+            (address, Engine.HOST, Cause.ADDRESS, 0),
+            *((overrun[e], e, Cause.QUEUE_OVERRUN, reports[e].started) for e in ENGINES),
             *((self.overflow[e], e, Cause.SEMAPHORE_OVERFLOW, reports[e].retired) for e in ENGINES),
             (self.overflow[Engine.HOST], Engine.HOST, Cause.SEMAPHORE_OVERFLOW, 0),
         ]
@@ -74,3 +79,12 @@ class Faults(wiring.Component):
                 m.d.sync += [self.stopped.eq(1), self.fault.engine.eq(engine),
                              self.fault.cause.eq(cause), self.fault.index.eq(index)]
         return m
+
+    def _registered(self, m, engine):
+        """An engine's report, one cycle later."""
+        name = engine.name.lower()
+        report = getattr(self, name)
+        later = FaultReport().flip().create(path=(f"{name}_1",))
+        m.d.sync += [getattr(later, member).eq(getattr(report, member))
+                     for member in report.signature.members]
+        return later

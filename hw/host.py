@@ -27,7 +27,7 @@ class HostPort(wiring.Component):
     """Executes the host's requests one after another.
 
     A write to a register or a queue takes one cycle, one to a memory as long as the memory
-    makes it wait; so one write a cycle is the rule. A read is answered 2 (register) or 4 (memory)
+    makes it wait; so one write a cycle is the rule. A read is answered 4 (register) or 5 (memory)
     cycles after its request when nothing waits.
 
     Every read is answered. An access that is misaligned, to another core, beyond the end of
@@ -87,24 +87,31 @@ class HostPort(wiring.Component):
         present, active, done = (Signal(name=name) for name in ("present", "active", "done"))
         access = Signal(HostRequest())
         region, offset = Signal(Region), Signal(OFFSET_BITS)
+        # Of the request that is taken: what it leads to must not wait for comparisons.
         good = Signal()
+        self._waiting = Signal()
         m.d.comb += [
             region.eq(access.address[REGION_SHIFT:CORE_SHIFT]), offset.eq(access.address),
             # A read needs the place for its answer before it starts.
             active.eq(present & ~self.hold & (access.write | ~self.response.valid)),
             self.request.ready.eq(~present | done),
-            good.eq(self._good(m, access, region, offset)),
             self.fault.eq(active & done & ~good),
         ]
         with m.If(self.request.ready):
-            m.d.sync += [present.eq(self.request.valid), access.eq(self.request.payload)]
+            m.d.sync += [present.eq(self.request.valid), access.eq(self.request.payload),
+                         good.eq(self._good(m, self.request.payload))]
         with m.If(self.response.ready):
             m.d.sync += self.response.valid.eq(0)
         answer = Signal(32)
         with m.If(active & ~good):
             m.d.comb += done.eq(1)
         with m.Elif(region == Region.REGISTERS):
-            m.d.comb += [done.eq(active), answer.eq(self.registers.read_data)]
+            # The registers answer one cycle after they have been asked; another one lets a fault
+            # of the write before this read be seen.
+            asked = Signal()
+            m.d.comb += [done.eq(active & (access.write | asked)),
+                         answer.eq(self.registers.read_data)]
+            m.d.sync += [self._waiting.eq(active & ~done), asked.eq(self._waiting & ~done)]
         with m.Elif(region == Region.QUEUES):
             m.d.comb += done.eq(active)
         with m.Else():
@@ -115,9 +122,10 @@ class HostPort(wiring.Component):
         self._queues(m, active & good & (region == Region.QUEUES), access, offset)
         return m
 
-    def _good(self, m, access, region, offset):
-        """Whether the access is allowed."""
+    def _good(self, m, access):
+        """Whether an access is allowed."""
         inside = Signal()
+        region, offset = access.address[REGION_SHIFT:CORE_SHIFT], access.address[:OFFSET_BITS]
         limits = {region: self._config.region_bytes(region) for region in MEMORIES}
         limits |= {Region.REGISTERS: REGISTER_BYTES, Region.QUEUES: 4 * len(ENGINES)}
         for target, limit in limits.items():
@@ -143,7 +151,7 @@ class HostPort(wiring.Component):
     def _memory(self, m, active, access, region, offset, done, answer):
         lanes = self._config.bus_bytes // 4
         lane = offset[2:2 + (lanes - 1).bit_length()]
-        waiting = Signal()
+        waiting = self._waiting
         m.d.comb += [
             self.bus.valid.eq(active & ~waiting), self.bus.write.eq(access.write),
             self.bus.region.eq(region),

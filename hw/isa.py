@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
+from systolith.hw.config import OFFSET_BITS
+
 VERSION = 1
 
 
@@ -225,8 +227,8 @@ class Move(Command):
     row_bytes: int = bits(16, "bytes of each run")
     ext_base: int = bits(32, "byte address in external memory of the first run")
     ext_stride: int = bits(32, "bytes from run to run in external memory")
-    base: int = bits(21, "byte offset in the core's memory of the first run")
-    stride: int = bits(21, "bytes from run to run in the core's memory")
+    base: int = bits(OFFSET_BITS, "byte offset in the core's memory of the first run")
+    stride: int = bits(OFFSET_BITS, "bytes from run to run in the core's memory")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -419,6 +421,9 @@ class Counter(enum.IntEnum):
     STALL = 3
     COMMANDS = 4
 
+
+#: Bits of one queue's free words in QUEUE_SPACE, those of engine 0 in the lowest.
+SPACE_BITS = 10
 
 #: (name, least significant bit, width, meaning) of the fields of STATUS.
 STATUS_FIELDS = (

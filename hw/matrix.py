@@ -8,7 +8,7 @@ from systolith.hw.array import SystolicArray
 from systolith.hw.config import Config
 from systolith.hw.interfaces import EnginePort, command_layout
 from systolith.hw.isa import Product
-from systolith.hw.memory import READ_LATENCY, MemoryRead
+from systolith.hw.memory import LATE_READ_LATENCY, MemoryRead
 from systolith.hw.product_loops import ProductLoops
 from systolith.hw.weight_memory import WeightRead
 
@@ -59,7 +59,7 @@ class MatrixEngine(wiring.Component):
     @property
     def _address_delay(self):
         """Cycles from a beat's issue to its presentation to the accumulators."""
-        return READ_LATENCY + self._array.latency - SUMS_DELAY
+        return LATE_READ_LATENCY + self._array.latency - SUMS_DELAY
 
     def elaborate(self, platform):
         m = Module()
@@ -75,8 +75,12 @@ class MatrixEngine(wiring.Component):
             self.weights.load.eq(beat.load), self.weights.address.eq(beat.wgt),
             array.activations.eq(self.activations.data),
         ]
-        # Both memories answer one cycle after the beat.
-        m.d.sync += [array.load.eq(beat.load), array.left_unsigned.eq(beat.left_unsigned)]
+        # Both memories answer so many cycles after the beat.
+        loads, unsigned = (Signal(LATE_READ_LATENCY, name=name, reset_less=name == "unsigned")
+                           for name in ("loads", "unsigned"))
+        m.d.sync += [loads.eq(Cat(beat.load, loads[:-1])),
+                     unsigned.eq(Cat(beat.left_unsigned, unsigned[:-1]))]
+        m.d.comb += [array.load.eq(loads[-1]), array.left_unsigned.eq(unsigned[-1])]
         for row, weights in enumerate(self.weights.data):
             m.d.comb += array.weights[row].eq(weights)
         for column, total in enumerate(array.sums):

@@ -8,6 +8,11 @@ from amaranth.lib.wiring import In, Out
 READ_LATENCY = 1
 
 
+#: The same where a register follows, which an ECP5 has inside of its block RAM: without it, the
+#: path from the memory is the longest of all.
+LATE_READ_LATENCY = READ_LATENCY + 1
+
+
 class MemoryRead(wiring.Signature):
     """Reads one memory, seen from the reader.
 

@@ -36,7 +36,7 @@ class MoveWalk(wiring.Component):
     busy : Out(1)
         Beats are left.
     valid : Out(1), next : In(1)
-        A checked beat is offered, and taken.
+        A checked beat is offered, and taken. It comes from registers, one cycle after its check.
     store, region, offset, external, last : Out
         The beat: direction, memory of the core, byte offset in it, byte address in external
         memory, and whether it is the command's last.
@@ -59,35 +59,43 @@ class MoveWalk(wiring.Component):
         # Addresses have a carry: beyond the end is an error, not the beginning.
         offset, run_offset = Signal(OFFSET_BITS + 1), Signal(OFFSET_BITS + 1)
         external, run_external = Signal(EXTERNAL_BITS + 1), Signal(EXTERNAL_BITS + 1)
-        rows, row_bytes, run_end = Signal(16), Signal(16), Signal()
+        rows, row_bytes, run_end, last = Signal(16), Signal(16), Signal(), Signal()
+        walking, cause, offered = Signal(), Signal(Cause), Signal()
+        free, step = Signal(), Signal()
         m.d.comb += [
-            self.store.eq(command.opcode == Opcode.STORE), self.region.eq(command.region),
-            self.offset.eq(offset), self.external.eq(external),
-            run_end.eq(row_bytes == self._config.bus_bytes),
-            self.last.eq(run_end & (rows == 1)),
-            self.valid.eq(self.busy & ~self.halt & (self.cause == Cause.NONE)),
-            self.command.ready.eq(~self.busy | (self.next & self.last)),
+            run_end.eq(row_bytes == self._config.bus_bytes), last.eq(run_end & (rows == 1)),
+            self.valid.eq(offered & ~self.halt), self.busy.eq(walking | offered),
+            free.eq(~offered | self.next), step.eq(walking & free & (cause == Cause.NONE)),
+            # A fault is told when all beats before it have been taken.
+            self.cause.eq(Mux(offered, Cause.NONE, cause)),
+            self.command.ready.eq(~walking | (step & last)),
         ]
-        with m.If(self.next & run_end):
+        with m.If(free):
+            m.d.sync += [
+                offered.eq(step), self.store.eq(command.opcode == Opcode.STORE),
+                self.region.eq(command.region), self.offset.eq(offset),
+                self.external.eq(external), self.last.eq(last),
+            ]
+        with m.If(step & run_end):
             new_offset = (run_offset + command.stride)[:len(offset)]
             new_external = (run_external + command.ext_stride)[:len(external)]
             m.d.sync += [offset.eq(new_offset), run_offset.eq(new_offset),
                          external.eq(new_external), run_external.eq(new_external),
                          rows.eq(rows - 1), row_bytes.eq(command.row_bytes)]
-        with m.Elif(self.next):
-            step = self._config.bus_bytes
-            m.d.sync += [offset.eq(offset + step), external.eq(external + step),
-                         row_bytes.eq(row_bytes - step)]
+        with m.Elif(step):
+            size = self._config.bus_bytes
+            m.d.sync += [offset.eq(offset + size), external.eq(external + size),
+                         row_bytes.eq(row_bytes - size)]
         new = self.command.payload
         with m.If(self.command.ready):
-            m.d.sync += [self.busy.eq(self.command.valid), command.eq(new),
+            m.d.sync += [walking.eq(self.command.valid), command.eq(new),
                          offset.eq(new.base), run_offset.eq(new.base),
                          external.eq(new.ext_base), run_external.eq(new.ext_base),
                          rows.eq(new.rows), row_bytes.eq(new.row_bytes)]
-        self._check(m, command, offset, external)
+        self._check(m, command, offset, external, walking, cause)
         return m
 
-    def _check(self, m, command, offset, external):
+    def _check(self, m, command, offset, external, walking, cause):
         config = self._config
         aligned = ~Cat(field[:config.bus_bytes.bit_length() - 1] for field in (
             command.row_bytes, command.base, command.stride, command.ext_base,
@@ -97,13 +105,14 @@ class MoveWalk(wiring.Component):
             with m.If(command.region == region):
                 m.d.comb += [
                     beyond.eq(offset >= config.region_bytes(region)),
-                    allowed.eq(int(region in LOADED) | (self.store & int(region in STORED))),
+                    allowed.eq(int(region in LOADED)
+                               | ((command.opcode == Opcode.STORE) & int(region in STORED))),
                 ]
-        with m.If(~self.busy):
-            m.d.comb += self.cause.eq(Cause.NONE)
+        with m.If(~walking):
+            m.d.comb += cause.eq(Cause.NONE)
         with m.Elif((command.rows == 0) | (command.row_bytes == 0)):
-            m.d.comb += self.cause.eq(Cause.ZERO_LOOP)
+            m.d.comb += cause.eq(Cause.ZERO_LOOP)
         with m.Elif(~(allowed & aligned) | int(not config.ext_bytes)):
-            m.d.comb += self.cause.eq(Cause.ILLEGAL)
+            m.d.comb += cause.eq(Cause.ILLEGAL)
         with m.Elif(beyond | (external >= max(config.ext_bytes, 1))):
-            m.d.comb += self.cause.eq(Cause.ADDRESS)
+            m.d.comb += cause.eq(Cause.ADDRESS)

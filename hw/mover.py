@@ -61,10 +61,10 @@ class Mover(wiring.Component):
         m.submodules.beats = beats = Queue(shape=8 * self._config.bus_bytes, depth=BEATS_IN_FLIGHT)
         m.submodules.walk = walk = MoveWalk(config=self._config)
         wiring.connect(m, wiring.flipped(self.port.command), walk.command)
-        idle, storing, store, ask, sent = (
-            Signal(name=name) for name in ("idle", "storing", "store", "ask", "sent"))
+        idle, storing, store, ask, sent, arrived = (
+            Signal(name=name) for name in ("idle", "storing", "store", "ask", "sent", "arrived"))
         m.d.comb += [
-            idle.eq(destinations.space == BEATS_IN_FLIGHT),
+            idle.eq((destinations.space == BEATS_IN_FLIGHT) & ~arrived),
             # The direction changes when no beat is under way.
             store.eq(Mux(idle, walk.store, storing)),
             ask.eq(walk.valid & destinations.i.ready & (store == walk.store)),
@@ -73,19 +73,30 @@ class Mover(wiring.Component):
             destinations.i.payload.last.eq(walk.last),
         ]
         m.d.sync += storing.eq(store)
-        arrived = destinations.o.valid & beats.o.valid
+        target = Signal(destination, reset_less=True)
+        beat = Signal(8 * self._config.bus_bytes, reset_less=True)
+        self._meet(m, destinations, beats, target, beat, arrived, sent)
         with m.If(store):
-            self._store(m, walk, destinations, beats, ask, arrived, sent)
+            self._store(m, walk, destinations, beats, target, beat, ask, arrived, sent)
         with m.Else():
-            self._load(m, walk, destinations, beats, ask, arrived, sent)
-        m.d.comb += [destinations.o.ready.eq(sent), beats.o.ready.eq(sent), self.moved.eq(sent)]
+            self._load(m, walk, destinations, beats, target, beat, ask, arrived, sent)
+        m.d.comb += self.moved.eq(sent)
         self._report(m, walk, idle, sent)
-        m.d.sync += self.port.retire.eq(
-            self.written | (sent & ~store & destinations.o.payload.last))
+        m.d.sync += self.port.retire.eq(self.written | (sent & ~store & target.last))
         return m
 
-    def _load(self, m, walk, destinations, beats, ask, arrived, sent):
-        target = destinations.o.payload
+    def _meet(self, m, destinations, beats, target, beat, arrived, sent):
+        """A beat and its destination leave their queues for registers: block RAM answers late."""
+        meet, free = Signal(), Signal()
+        m.d.comb += [
+            free.eq(~arrived | sent), meet.eq(destinations.o.valid & beats.o.valid & free),
+            destinations.o.ready.eq(meet), beats.o.ready.eq(meet),
+        ]
+        with m.If(free):
+            m.d.sync += [arrived.eq(meet), target.eq(destinations.o.payload),
+                         beat.eq(beats.o.payload)]
+
+    def _load(self, m, walk, destinations, beats, target, beat, ask, arrived, sent):
         m.d.comb += [
             self.access.valid.eq(ask), self.access.payload.address.eq(walk.external),
             walk.next.eq(ask & self.access.ready),
@@ -93,12 +104,11 @@ class Mover(wiring.Component):
             beats.i.valid.eq(self.answered), beats.i.payload.eq(self.answer),
             self.bus.valid.eq(arrived), self.bus.write.eq(1), self.bus.region.eq(target.region),
             self.bus.address.eq(target.address), self.bus.mask.eq(~0),
-            self.bus.data.eq(beats.o.payload),
+            self.bus.data.eq(beat),
             sent.eq(arrived & self.bus.ready),
         ]
 
-    def _store(self, m, walk, destinations, beats, ask, arrived, sent):
-        target = destinations.o.payload
+    def _store(self, m, walk, destinations, beats, target, beat, ask, arrived, sent):
         m.d.comb += [
             self.bus.valid.eq(ask), self.bus.region.eq(walk.region),
             self.bus.address.eq(walk.offset),
@@ -108,7 +118,7 @@ class Mover(wiring.Component):
             self.access.valid.eq(arrived), self.access.payload.write.eq(1),
             self.access.payload.address.eq(target.address),
             self.access.payload.last.eq(target.last),
-            self.access.payload.data.eq(beats.o.payload),
+            self.access.payload.data.eq(beat),
             sent.eq(arrived & self.access.ready),
         ]
 

@@ -96,7 +96,9 @@ class ProductLoops(wiring.Component):
         """Counters of the loops. Gives the flags of the beat, and which loops end with it."""
         payload = self.command.payload
         flags = Signal(data.StructLayout({"first": 1, "load": 1, "left_unsigned": 1}))
-        ends, starts, resets = Signal(_LOOPS), Signal(_LOOPS), Signal(_LOOPS)
+        # Bits that are set in time: a beat's issue depends on the ends.
+        ends, once = Signal(_LOOPS, reset_less=True), Signal(_LOOPS, reset_less=True)
+        starts, resets = Signal(_LOOPS), Signal(_LOOPS)
         left_unsigned, accumulate = Signal(reset_less=True), Signal(reset_less=True)
         # Which strides are not zero: of the accumulators in each loop, of the weights in loop 0.
         moves, reloads = Signal(_LOOPS, reset_less=True), Signal(reset_less=True)
@@ -116,19 +118,20 @@ class ProductLoops(wiring.Component):
             remaining = Signal(16, name=f"remaining_{loop}", reset_less=True)
             start = Signal(name=f"start_{loop}", reset_less=True)
             inner_end = ends[:loop].all()
-            m.d.comb += [ends[loop].eq(remaining[0] & ~remaining[1:].any()), starts[loop].eq(start),
-                         resets[loop].eq(inner_end & ends[loop])]
+            m.d.comb += [starts[loop].eq(start), resets[loop].eq(inner_end & ends[loop])]
             with m.If(take):
                 new = payload[f"count{loop}"]
-                m.d.sync += [count.eq(new), remaining.eq(new), start.eq(1)]
+                m.d.sync += [count.eq(new), remaining.eq(new), start.eq(1),
+                             ends[loop].eq(new == 1), once[loop].eq(new == 1)]
             with m.Elif(issue & resets[loop]):
-                m.d.sync += [remaining.eq(count), start.eq(1)]
+                m.d.sync += [remaining.eq(count), start.eq(1), ends[loop].eq(once[loop])]
             with m.Elif(issue & inner_end):
-                m.d.sync += [remaining.eq((remaining - 1)[:16]), start.eq(0)]
+                m.d.sync += [remaining.eq((remaining - 1)[:16]), start.eq(0),
+                             ends[loop].eq(remaining == 2)]
         return flags, ends
 
     def _address(self, m, name, take, issue, ends):
-        """Address of one memory, and whether it is outside of it.
+        """Address of one memory; gives a register: whether it is outside of it.
 
         ``now`` is the beat's; ``start_1`` and ``start_2`` are where the present rounds of loop 1
         and loop 2 started. The next one is a stride further than the one of these that belongs to
@@ -146,16 +149,18 @@ class ProductLoops(wiring.Component):
         origin = Mux(ends[0], Mux(ends[1], start_2, start_1), now[:_ADDRESS])
         stride = Mux(ends[0], Mux(ends[1], strides[2], strides[1]), strides[0])
         m.d.comb += following.eq(origin + stride)
+        beyond = Signal(name=f"{name}_beyond", reset_less=True)
         with m.If(take):
             base = payload[f"{name}_base"]
             m.d.sync += [register.eq(base) for register in (now, start_1, start_2)]
+            m.d.sync += beyond.eq(base[len(port):].any())
             m.d.sync += [stride.eq(payload[f"{name}{loop}_stride"])
                          for loop, stride in enumerate(strides)]
         with m.Elif(issue):
-            m.d.sync += now.eq(following)
+            m.d.sync += [now.eq(following), beyond.eq(following[len(port):].any())]
             with m.If(ends[0]):
                 m.d.sync += start_1.eq(following[:_ADDRESS])
             with m.If(ends[:2].all()):
                 m.d.sync += start_2.eq(following[:_ADDRESS])
         m.d.comb += port.eq(now[:len(port)])
-        return now[len(port):].any()
+        return beyond

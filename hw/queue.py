@@ -54,10 +54,9 @@ class Queue(wiring.Component):
         width = self._depth.bit_length()
         produced, consumed, next_consumed = (
             Signal(width, name=name) for name in ("produced", "consumed", "next_consumed"))
-        level = Signal(width)
+        level = Signal(width)  # a register: `produced - consumed`, ahead of the ready bit
         push, pop = self.i.valid & self.i.ready, self.o.valid & self.o.ready
         m.d.comb += [
-            level.eq(produced - consumed),
             self.space.eq(self._depth - level),
             self.i.ready.eq(level != self._depth),
             write.addr.eq(produced), write.data.eq(self.i.payload), write.en.eq(push),
@@ -70,6 +69,7 @@ class Queue(wiring.Component):
         m.d.sync += [
             produced.eq(produced + push),
             consumed.eq(next_consumed),
+            level.eq((level + push - pop)[:width]),
             self.o.valid.eq(next_consumed != produced),
         ]
         return m

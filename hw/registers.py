@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 from systolith.hw.faults import Fault
 from systolith.hw.isa import (
     ENGINES,
+    SPACE_BITS,
     STATUS_FIELDS,
     VERSION,
     Control,
@@ -17,12 +18,9 @@ from systolith.hw.isa import (
 #: Bytes of the region of the registers. Offsets without a register read 0, writes do nothing.
 REGISTER_BYTES = 0x100
 
-#: Bits of one queue's free words in QUEUE_SPACE.
-SPACE_BITS = 10
-
 
 class RegisterPort(wiring.Signature):
-    """The registers: a write a cycle, or ``read_data`` of ``address`` in the same cycle."""
+    """The registers: a write a cycle, and ``read_data`` of ``address`` one cycle later."""
 
     def __init__(self):
         super().__init__({"write": Out(1), "address": Out(range(REGISTER_BYTES)), "data": Out(32),
@@ -30,7 +28,8 @@ class RegisterPort(wiring.Signature):
 
 
 class Registers(wiring.Component):
-    """Reads show the inputs, combinationally. What a write does shows in a read one cycle later.
+    """Reads show the inputs of the cycle before. What a write does shows in a read that is asked
+    for one cycle later.
 
     Parameters
     ----------
@@ -75,10 +74,11 @@ class Registers(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
+        m.d.sync += self.port.read_data.eq(0)
         with m.Switch(self.port.address[2:]):
             for offset, value in self._words(m).items():
                 with m.Case(offset // 4):
-                    m.d.comb += self.port.read_data.eq(value)
+                    m.d.sync += self.port.read_data.eq(value)
         m.d.sync += self.reset.eq(0)
         with m.If(self.port.write):
             with m.Switch(self.port.address[2:]):

@@ -39,8 +39,8 @@ class Semaphores(wiring.Component):
     values : Out(ArrayLayout(width, count))
         The counts.
     overflow : Out(4)
-        Bit e: engine e (3: the host) signalled a semaphore that exceeded its range this cycle.
-        The count is then wrong until reset.
+        Bit e: engine e (3: the host) signalled a semaphore that exceeded its range in the cycle
+        before. The count is then wrong until reset.
 
     Raises
     ------
@@ -66,14 +66,16 @@ class Semaphores(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        positive = Signal(self._count)
+        positive = Signal(self._count)  # in registers: a grant depends on it
         taken = Signal(self._count)
-        exceeded = Signal(self._count)
+        exceeded = Signal(self._count)  # in registers, as what was signalled
         self._grant(m, positive, taken)
         for index in range(self._count):
             self._update(m, index, positive, taken, exceeded)
+        signalled = Signal.like(self.signal)
+        m.d.sync += signalled.eq(self.signal)
         for engine in Engine:
-            m.d.comb += self.overflow[engine].eq((self.signal[engine] & exceeded).any())
+            m.d.comb += self.overflow[engine].eq((signalled[engine] & exceeded).any())
         return m
 
     def _grant(self, m, positive, taken):
@@ -93,13 +95,20 @@ class Semaphores(wiring.Component):
             free = free & ~possible
 
     def _update(self, m, index, positive, taken, exceeded):
+        """Whether it is taken is known last, so it only chooses between two sums."""
         value = self.values[index]
-        total = Signal(self._width + 2, name=f"total{index}")
         signals = sum(self.signal[engine][index] for engine in Engine)
-        m.d.comb += [
-            positive[index].eq(value != 0),
+        totals = []
+        for less in range(2):
+            total = Signal(self._width + 2, name=f"total{index}_{less}")
             # Only a positive semaphore is taken, so the difference is not negative.
-            total.eq(value - taken[index] + signals),
-            exceeded[index].eq(total >> self._width != 0),
+            m.d.comb += total.eq(value + signals - less)
+            totals.append(total)
+        kept, less = totals
+        m.d.sync += [
+            exceeded[index].eq(
+                Mux(taken[index], less[self._width:].any(), kept[self._width:].any())),
+            value.eq(Mux(taken[index], less, kept)),
+            positive[index].eq(
+                Mux(taken[index], less[:self._width].any(), kept[:self._width].any())),
         ]
-        m.d.sync += value.eq(total)

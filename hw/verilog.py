@@ -12,12 +12,12 @@ from systolith.hw.plain_names import plain_names
 from systolith.hw.rtlil_widths import equalize_widths
 
 #: Yosys optimizes so that simulators have less to do: nothing twice, nothing unused. Hierarchy,
-#: registers and memories stay as they are written.
+#: registers and memories stay as they are written; cells of a vendor have no module here.
 _OPTIMIZE = """
 read_rtlil <<rtlil
 {rtlil}
 rtlil
-hierarchy -check -top {name}
+hierarchy -top {name}
 proc
 opt -fast
 opt_clean

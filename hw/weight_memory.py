@@ -6,7 +6,7 @@ from amaranth.utils import exact_log2
 
 from systolith.hw.config import Config
 from systolith.hw.interfaces import SystemPort, WeightWritePort
-from systolith.hw.memory import Memory
+from systolith.hw.memory import LATE_READ_LATENCY, Memory
 from systolith.hw.one_hot import one_hot, placed
 from systolith.hw.system_answer import SystemAnswer
 
@@ -15,7 +15,7 @@ class WeightRead(wiring.Signature):
     """Reads a tile of weights as a wave, seen from the array.
 
     Where ``load``, bank ``r`` reads ``address`` ``r`` cycles later, and ``data[r]`` has its
-    ``cols`` bytes one cycle after that, for this one cycle.
+    ``cols`` bytes ``LATE_READ_LATENCY`` cycles after that, for this one cycle.
     """
 
     def __init__(self, config):
@@ -40,7 +40,7 @@ class WeightMemory(wiring.Component):
     Members
     -------
     array : In(WeightRead)
-        Reads of the array: latency 1 in bank 0, ``1 + r`` in bank ``r``.
+        Reads of the array: latency ``LATE_READ_LATENCY`` in bank 0, ``r`` more in bank ``r``.
     write : In(WeightWritePort)
         Writes of the vector unit, readable from the next cycle on.
     system : In(SystemPort)
@@ -67,17 +67,20 @@ class WeightMemory(wiring.Component):
         bank = one_hot(m, address[exact_log2(config.cols):tile], config.rows, name="bank")
         word = address[tile:tile + exact_log2(config.wgt_depth)]
         m.submodules.answer = answer = SystemAnswer(word_bytes=config.rows * config.cols,
-                                                    bus_bytes=config.bus_bytes)
+                                                    bus_bytes=config.bus_bytes,
+                                                    word_latency=LATE_READ_LATENCY)
         banks = []
         for row in range(config.rows):
             memory = Memory(width=8 * config.cols, depth=config.wgt_depth)
             m.submodules[f"bank_{row}"] = memory
             banks.append(memory)
-            m.d.comb += self.array.data[row].eq(memory.read.data)
+            late = Signal(8 * config.cols, name=f"late_{row}", reset_less=True)
+            m.d.sync += late.eq(memory.read.data)
+            m.d.comb += self.array.data[row].eq(late)
         loads, addresses = self._wave(m)
         self._read(m, banks, bank, word, loads, addresses, answer)
         m.d.comb += [answer.lane.eq(address[bus:tile]),
-                     answer.word.eq(Cat(memory.read.data for memory in banks)),
+                     answer.word.eq(Cat(row.as_value() for row in self.array.data)),
                      self.system.read_data.eq(answer.read_data)]
         for row, memory in enumerate(banks):
             self._write(m, memory, row, bank[row], word, lane)
@@ -105,7 +108,8 @@ class WeightMemory(wiring.Component):
         ]
         for row, memory in enumerate(banks):
             m.d.comb += [
-                memory.read.valid.eq(loads[row] | (answer.accept & bank[row])),
+                # Whether the port's read is accepted need not be known: if not, the wave reads.
+                memory.read.valid.eq(loads[row] | (system.valid & ~system.write & bank[row])),
                 memory.read.address.eq(Mux(loads[row], addresses[row], word)),
             ]
 

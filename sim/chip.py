@@ -24,7 +24,7 @@ def chip_folder(config: Config, *, progress: Progress | None = None) -> Path:
         (folder / "chip.v").write_text(text)
         (folder / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n")
 
-    return cached("verilog", _key(config), build)
+    return cached("verilog", hardware_digest(config), build)
 
 
 def chip_verilog(config: Config, *, progress: Progress | None = None) -> str:
@@ -32,8 +32,8 @@ def chip_verilog(config: Config, *, progress: Progress | None = None) -> str:
     return (chip_folder(config, progress=progress) / "chip.v").read_text()
 
 
-def _key(config: Config) -> str:
-    """Hash of all that the Verilog depends on."""
+def hardware_digest(config: Config) -> str:
+    """Hash of all that the Verilog of a configuration depends on."""
     sources = Path(systolith.hw.config.__file__).parent
     texts = [part for path in sorted(sources.rglob("*.py"))
              for part in (path.relative_to(sources).as_posix(), path.read_bytes())]

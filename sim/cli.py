@@ -1,6 +1,5 @@
 """The command line. Only options and help are here; what commands do is imported when one runs."""
 import os
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -26,13 +25,6 @@ app = typer.Typer(name="systolith", no_args_is_help=True, rich_markup_mode=None,
 RESULTS = "docs/results.md"
 
 
-class DeviceName(StrEnum):
-    """Where a program can run."""
-
-    functional = "functional"
-    rtl = "rtl"
-
-
 def _wave(value: str | None) -> str | None:
     if value and not value.endswith(".vcd"):
         raise typer.BadParameter(f"{value} must end in .vcd, the format that is written; "
@@ -48,6 +40,15 @@ def _picture(value: str | None) -> str | None:
 
 def _example(*lines: str) -> str:
     return "\n\n".join(["Example:", *(f"  {line}" for line in lines)])
+
+
+def _device(value: str) -> str:
+    from systolith.sim.devices import check_name
+
+    try:
+        return check_name(value)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
 
 
 def _layer(value: str | None) -> str | None:
@@ -67,7 +68,9 @@ Layer = Annotated[str | None, typer.Option(
     "--layer", metavar="N|all", callback=_layer, help="Which layer, or all of them; 0 by default.")]
 Prompt = Annotated[str | None, typer.Option(
     "--prompt", metavar="TEXT", help="Text to run on; one of the model's own by default.")]
-DeviceOption = Annotated[DeviceName, typer.Option("--device", help="Where to run.")]
+DeviceOption = Annotated[str, typer.Option(
+    "--device", metavar="functional|rtl|serial:PORT[@BAUD]", callback=_device,
+    help="Where to run: NumPy, the simulated chip, or a board on a serial port.")]
 
 
 def _version(wanted: bool) -> None:
@@ -98,7 +101,7 @@ def run(
         help="Run the whole model and write so many tokens; 40 after PROMPT.")] = None,
     prompt: Prompt = None,
     config: ConfigName = "sim16",
-    device: DeviceOption = DeviceName.rtl,
+    device: DeviceOption = "rtl",
     max_cycles: Annotated[int, typer.Option(
         "--max-cycles", min=1, help="Give up after so many cycles (rtl).")] = DEFAULT_MAX_CYCLES,
     stall: Annotated[int, typer.Option(
@@ -125,8 +128,8 @@ def run(
 ) -> None:
     """Run the attention of a layer and compare every byte with the NumPy reference; or, with PROMPT
     or --tokens, let the whole model write text; or, with --text, embed sentences."""
-    if stall and device is DeviceName.functional:
-        fail("--stall needs --device rtl: the functional device has no cycles", USAGE)
+    if stall and device != "rtl":
+        fail("--stall needs --device rtl: only there can its surroundings hold back", USAGE)
     writes = text is not None or tokens is not None
     if writes and (layer is not None or save):
         fail("--layer and --save run one layer; leave out PROMPT and --tokens", USAGE)
@@ -137,7 +140,7 @@ def run(
              "functional one", USAGE)
     if lines is not None and (writes or layer is not None or prompt is not None or save):
         fail("--text is for sentence encoders and takes no prompt, layer or tokens", USAGE)
-    where = {"config": config, "device": device.value, "max_cycles": max_cycles, "stall": stall,
+    where = {"config": config, "device": device, "max_cycles": max_cycles, "stall": stall,
              "seed": seed}
     with user_errors():
         from systolith.sw.models.encoders import ENCODERS
@@ -215,7 +218,7 @@ def similarity(
     model: Annotated[str, typer.Option(
         "--model", metavar="MODEL", help="Name of a sentence encoder, or its folder.")] = "minilm",
     config: ConfigName = "sim16",
-    device: DeviceOption = DeviceName.functional,
+    device: DeviceOption = "functional",
     json: Json = None,
 ) -> None:
     """Cosine of the embeddings of two sentences: 1 for the same meaning, about 0 for unrelated."""
@@ -225,7 +228,7 @@ def similarity(
 
         if not (first.strip() and second.strip()):
             fail("a text is empty; give two sentences", USAGE)
-        request = command.Request(model=model, config=config, device=device.value,
+        request = command.Request(model=model, config=config, device=device,
                                   max_cycles=DEFAULT_MAX_CYCLES)
         result = command.embed(request, [first, second], progress=Progress())
         if write_json({"similarity": result.similarity, **result.as_json()}, json):
@@ -353,7 +356,7 @@ def bench(
         metavar="NAME", help="Benchmarks, or the first words of their names; all but the slow ones "
         "by default.")] = None,
     config: ConfigName = "sim16",
-    device: DeviceOption = DeviceName.rtl,
+    device: DeviceOption = "rtl",
     everything: Annotated[bool, typer.Option("--all", help="Run the slow ones, too.")] = False,
     listing: Annotated[bool, typer.Option("--list", help="Only print the names.")] = False,
     write: Annotated[bool, typer.Option(
@@ -361,7 +364,7 @@ def bench(
     json: Json = None,
 ) -> None:
     """Measure products, attention, layers and models: cycles, share of the limits, what is lost."""
-    if write and device is DeviceName.functional:
+    if write and device == "functional":
         fail("--write needs --device rtl: the functional device has no cycles", USAGE)
     if write:
         _check_page()
@@ -374,7 +377,7 @@ def bench(
         from systolith.sim.commands import bench as command
         from systolith.sim.progress import Progress
 
-        outcomes = list(command.bench(chosen, config=config, device=device.value,
+        outcomes = list(command.bench(chosen, config=config, device=device,
                                       progress=Progress(), skip=not names))
         if write:
             from systolith.sim.results import bench_tables
@@ -511,6 +514,96 @@ def configs(json: Json = None) -> None:
 
     if write_json(command.as_json(), json):
         command.print_configs()
+
+
+@app.command(epilog=_example("systolith boards --json -"))
+def boards(json: Json = None) -> None:
+    """List the boards, what is built for them, and figures of the last build here."""
+    from systolith.sim.commands import boards as command
+
+    if write_json(command.as_json(), json):
+        command.print_boards()
+
+
+BoardName = Annotated[str, typer.Argument(metavar="BOARD", help="See `systolith boards`.")]
+
+
+@app.command(epilog=_example("systolith bitstream ulx3s-85f --seeds 8 --jobs 4"))
+def bitstream(
+    board: BoardName,
+    seeds: Annotated[int, typer.Option(
+        "--seeds", metavar="N", min=1, help="Place and route so often; the fastest is taken.")] = 3,
+    jobs: Annotated[int | None, typer.Option(
+        "--jobs", metavar="N", min=1,
+        help="So many at a time; one a processor by default.")] = None,
+    force: Annotated[bool, typer.Option(
+        "--force", help="Write a bitstream that misses its timing, too.")] = False,
+    json: Json = None,
+) -> None:
+    """Build a board's bitstream with Yosys and nextpnr. It is written only when timing is met."""
+    with user_errors():
+        from systolith.sim.commands import bitstream as command
+        from systolith.sim.progress import Progress
+
+        built = command.run(board, seeds=seeds, jobs=jobs, force=force, progress=Progress())
+        if write_json(built.report, json):
+            command.print_built(built)
+
+
+@app.command(epilog=_example("systolith flash icebreaker"))
+def flash(board: BoardName, json: Json = None) -> None:
+    """Write the built bitstream to a board, by iceprog, openFPGALoader or dfu-util."""
+    with user_errors():
+        from systolith.sim.commands import bitstream as command
+        from systolith.sim.progress import Progress
+
+        result = command.flash(board, progress=Progress())
+        if write_json(result, json):
+            typer.echo(f"{board} has been written")
+
+
+@app.command(name="board-test", epilog=_example(
+    "systolith board-test --device serial:/dev/ttyUSB1 --config tiny",
+    "systolith board-test --device rtl --config tiny --json health.json"))
+def board_test(
+    device: DeviceOption = "rtl",
+    config: ConfigName = "tiny",
+    full: Annotated[bool, typer.Option(
+        "--full", help="Test all of every memory; the ends only by default.")] = False,
+    json: Json = None,
+) -> None:
+    """Check a device's health: link loop-back, memory march, one product, one attention layer."""
+    with user_errors():
+        from systolith.sim.commands import board_test as command
+        from systolith.sim.progress import Progress
+
+        checks = command.run(device, config, full=full, progress=Progress())
+        if write_json(command.as_json(device, config, checks), json):
+            command.print_checks(checks)
+    failed = [check.name for check in checks if check.passed is False]
+    if failed:
+        fail(f"not in good health: {', '.join(failed)}")
+
+
+@app.command(name="virtual-board", epilog=_example(
+    "systolith virtual-board --config tiny",
+    "systolith run mathformer '7*8=' --config tiny --device serial:/dev/pts/3"))
+def virtual_board(
+    config: ConfigName = "tiny",
+    clocks_per_bit: Annotated[float, typer.Option(
+        "--clocks-per-bit", metavar="N", min=4, max=10_000,
+        help="Clock cycles in a bit of the UART; fewer are faster.")] = 4,
+    ext_bytes: Annotated[int | None, typer.Option(
+        "--ext-bytes", metavar="N", help="Bytes of external memory, a power of two.")] = None,
+) -> None:
+    """Simulate a board behind a pseudo-terminal, until interrupted. The line that is printed is
+    the device for other commands."""
+    with user_errors():
+        from systolith.sim.commands import virtual_board as command
+        from systolith.sim.progress import Progress
+
+        command.serve(config, clocks_per_bit=clocks_per_bit, ext_bytes=ext_bytes,
+                      show=typer.echo, progress=Progress())
 
 
 @app.command(epilog=_example("systolith doctor --json doctor.json"))

@@ -6,6 +6,26 @@ from systolith.hw.config import Config
 from systolith.sim.progress import Progress
 from systolith.sw.runtime.device import Device
 from systolith.sw.runtime.functional import FunctionalDevice
+from systolith.sw.runtime.port import PREFIX, SerialWire, parse_port
+from systolith.sw.runtime.serial import SerialDevice
+
+#: Names of the devices that have no port.
+NAMES = ("functional", "rtl")
+
+
+def check_name(name: str) -> str:
+    """The name of a device, if it is one.
+
+    Raises
+    ------
+    ValueError
+        When it is none; the message lists those that exist.
+    """
+    if name.startswith(PREFIX):
+        parse_port(name)
+    elif name not in NAMES:
+        raise ValueError(f"{name!r} is not one of {', '.join(NAMES)} and {PREFIX}PORT[@BAUD]")
+    return name
 
 
 @contextmanager
@@ -16,7 +36,7 @@ def open_device(name: str, config: Config, *, stall: int = 0, seed: int = 0,
     Parameters
     ----------
     name : str
-        ``functional`` or ``rtl``.
+        ``functional``, ``rtl``, or ``serial:PORT`` with perhaps ``@BAUD``.
     stall : int
         Percent of the cycles in which the simulated surroundings of the chip hold back.
     seed : int
@@ -27,7 +47,14 @@ def open_device(name: str, config: Config, *, stall: int = 0, seed: int = 0,
     if name == FunctionalDevice.name:
         yield FunctionalDevice(config)
         return
-    # Imported only here: the functional device needs neither Amaranth nor Verilator.
+    if name.startswith(PREFIX):
+        port = parse_port(name)
+        with progress.stage("open link"):
+            device = SerialDevice(config, SerialWire(port), baud=port.baud)
+        with device:
+            yield device
+        return
+    # Imported only here: the other devices need neither Amaranth nor Verilator.
     from systolith.sim.rtl import RtlDevice
 
     with RtlDevice(config, stall_percent=stall, seed=seed, progress=progress) as device:

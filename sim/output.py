@@ -31,14 +31,15 @@ def user_errors() -> Iterator[None]:
     from systolith.sw.compiler.verifier import VerifyError
     from systolith.sw.models import ModelError
     from systolith.sw.runtime.device import DeviceError, StuckError
+    from systolith.sw.runtime.link import LinkError
     from systolith.sw.runtime.program import ProgramError
 
     try:
         yield
     except (ConfigError, ModelError, ProgramError) as error:
         fail(error, USAGE)
-    except (CommandError, CompileError, DeviceError, HarnessError, StuckError, ToolchainError,
-            VerifyError) as error:
+    except (CommandError, CompileError, DeviceError, HarnessError, LinkError, StuckError,
+            ToolchainError, VerifyError) as error:
         fail(error)
     except BrokenPipeError:
         # Whoever read the output has seen enough; typer ends quietly.

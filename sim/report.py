@@ -40,7 +40,7 @@ def _what(run: Run) -> list[tuple[str, str]]:
         ("Configuration", f"{config.name}: {config.rows} x {config.cols} cells, {config.lanes} "
                           f"lanes, bus of {config.bus_bytes} bytes"),
         ("Memories", ", ".join(_memory(config, region) for region in MEMORIES)),
-        ("Device", DEVICES[run.request.device] + stall),
+        ("Device", DEVICES.get(run.request.device, run.request.device) + stall),
     ]
 
 

@@ -6,35 +6,18 @@ from pathlib import Path
 import numpy as np
 
 from systolith.hw.config import Config, Region
-from systolith.hw.isa import (
-    ENGINES,
-    STATUS_FIELDS,
-    Cause,
-    Control,
-    Counter,
-    Engine,
-    Register,
-    counter_offset,
-    status_field,
-)
+from systolith.hw.isa import ENGINES, Control, Engine, Register
 from systolith.sim.chip import chip_verilog
 from systolith.sim.harness import Harness, HarnessError, Outcome
 from systolith.sim.progress import Progress
 from systolith.sim.trace import Recorder
 from systolith.sim.verilate import build_simulator
-from systolith.sim.waiting import describe
-from systolith.sw.runtime.device import (
-    DEFAULT_MAX_CYCLES,
-    Counters,
-    Device,
-    DeviceError,
-    EngineCounters,
-    Memory,
-    StuckError,
-)
+from systolith.sw.runtime.device import DEFAULT_MAX_CYCLES, Counters, Memory, StuckError
+from systolith.sw.runtime.registers import RegisterDevice, status_mask, stopped
+from systolith.sw.runtime.waiting import describe
 
 
-class RtlDevice(Device):
+class RtlDevice(RegisterDevice):
     """The chip in Verilator, with an external memory. Use it in a ``with`` statement.
 
     Parameters
@@ -119,18 +102,10 @@ class RtlDevice(Device):
     # Registers -----------------------------------------------------------------------------
 
     def read_register(self, offset: int) -> int:
-        """One register of the core, at a byte offset."""
         return self.harness.host_read(self.config.host_address(Region.REGISTERS, offset))
 
     def write_register(self, offset: int, value: int) -> None:
-        """Write a register of the core."""
         self.harness.host_write(self.config.host_address(Region.REGISTERS, offset), value)
-
-    def semaphores(self) -> list[int]:
-        """Values of all semaphores."""
-        count = self.config.semaphores
-        words = [self.read_register(Register.SEMAPHORES + i) for i in range(0, count, 4)]
-        return [words[i // 4] >> 8 * (i % 4) & 255 for i in range(count)]
 
     # Memories ------------------------------------------------------------------------------
 
@@ -175,7 +150,7 @@ class RtlDevice(Device):
             idle_mask=status_mask("idle"), error_mask=status_mask("error"),
             max_cycles=max_cycles)
         if result.outcome == Outcome.ERROR:
-            raise self._stopped(result.status)
+            raise stopped(result.status)
         if result.outcome == Outcome.EXT_FAULT:
             raise HarnessError(f"the chip accessed {self.harness.ext_fault:#x}, "
                                "which is outside external memory or not aligned")
@@ -190,35 +165,11 @@ class RtlDevice(Device):
             self._retired[engine] += counters.engines[engine].commands
         return counters
 
-    def _stopped(self, status: int) -> DeviceError:
-        return DeviceError(Engine(status_field(status, "engine")),
-                           Cause(status_field(status, "cause")), status_field(status, "index"))
-
-    def check(self) -> None:
-        """Raise :class:`DeviceError` when the core has stopped."""
-        status = self.read_register(Register.STATUS)
-        if status_field(status, "error"):
-            raise self._stopped(status)
-
-    def counters(self) -> Counters:
-        engines = {}
-        for engine in ENGINES:
-            values = {counter.name.lower(): self.read_register(counter_offset(engine, counter))
-                      for counter in Counter}
-            engines[engine] = EngineCounters(**values)
-        return Counters(cycles=self.read_register(Register.CYCLES),
-                        move_bytes=self.read_register(Register.MOVE_BYTES), engines=engines)
-
     def reset(self) -> None:
         self.write_register(Register.CONTROL, Control.RESET)
         if self._recorder:
             self._recorder.reset()
         self._forget()
-
-
-def status_mask(name: str) -> int:
-    """The bits of a field of STATUS."""
-    return next((1 << width) - 1 << lsb for field, lsb, width, _ in STATUS_FIELDS if field == name)
 
 
 def _limit(size: int) -> int:

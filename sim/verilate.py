@@ -29,7 +29,11 @@ def _flags(bus_bytes: int, probes: bool, trace: bool) -> tuple[str, ...]:
     if bus_bytes not in (4, 8, 16):
         raise ValueError(f"bus_bytes must be 4, 8 or 16, not {bus_bytes!r}")
     return (f"-DSYSTOLITH_BUS_BYTES={bus_bytes}", f"-DSYSTOLITH_PROBES={int(probes)}",
-            f"-DVM_TRACE={int(trace)}", f"-DVM_TRACE_VCD={int(trace)}")
+            *_trace_flags(trace))
+
+
+def _trace_flags(trace: bool) -> tuple[str, ...]:
+    return (f"-DVM_TRACE={int(trace)}", f"-DVM_TRACE_VCD={int(trace)}")
 
 
 def simulator_key(verilog: str, *, bus_bytes: int, probes: bool = False,
@@ -73,19 +77,42 @@ def build_simulator(verilog: str, *, bus_bytes: int, probes: bool = False, trace
     progress = progress or Progress()
     verilog = merge_writes(verilog)
     flags = _flags(bus_bytes, probes, trace)
-    if not re.search(rf"^module {TOP}\b", verilog, re.MULTILINE):
-        raise ValueError(f"the Verilog source has no module named {TOP!r}")
+    _check_top(verilog, TOP)
 
     def build(folder: Path) -> None:
-        _build(folder, verilog, flags, probes, trace, progress)
+        _build(folder, verilog, TOP, HARNESS, flags, probes, trace, progress)
 
     key = simulator_key(verilog, bus_bytes=bus_bytes, probes=probes, trace=trace)
     return cached("simulators", key, build) / LIBRARY
 
 
-def _build(folder: Path, verilog: str, flags: Sequence[str], probes: bool, trace: bool,
-           progress: Progress) -> None:
-    source = folder / f"{TOP}.v"
+def build_library(verilog: str, *, top: str, harness: Path, trace: bool = False,
+                  progress: Progress) -> Path:
+    """A shared library out of any Verilog and the C++ file that drives its top module.
+
+    ``harness`` includes the class ``V<top>``; VM_TRACE tells it whether there are traces. For the
+    rest see :func:`build_simulator`.
+    """
+    verilog = merge_writes(verilog)
+    flags = _trace_flags(trace)
+    _check_top(verilog, top)
+
+    def build(folder: Path) -> None:
+        _build(folder, verilog, top, harness, flags, False, trace, progress)
+
+    key = digest("library", verilog, top, harness.read_bytes(), cxx.tool_versions(),
+                 *VERILATOR_FLAGS, *FAST_FLAGS, *SLOW_FLAGS, *flags)
+    return cached("simulators", key, build) / LIBRARY
+
+
+def _check_top(verilog: str, top: str) -> None:
+    if not re.search(rf"^module {top}\b", verilog, re.MULTILINE):
+        raise ValueError(f"the Verilog source has no module named {top!r}")
+
+
+def _build(folder: Path, verilog: str, top: str, harness: Path, flags: Sequence[str],
+           probes: bool, trace: bool, progress: Progress) -> None:
+    source = folder / f"{top}.v"
     source.write_text(verilog)
     generated = folder / "cpp"
     generated.mkdir()
@@ -93,18 +120,18 @@ def _build(folder: Path, verilog: str, flags: Sequence[str], probes: bool, trace
         names = ["verilated.cpp", "verilated_threads.cpp", *(["verilated_vcd_c.cpp"] * trace)]
         runtime = cxx.runtime_objects(names)
     with progress.stage("Verilator"):
-        cxx.verilate(source, top=TOP, prefix=f"V{TOP}", folder=generated,
+        cxx.verilate(source, top=top, prefix=f"V{top}", folder=generated,
                      flags=[*VERILATOR_FLAGS, *([str(PROBES)] * probes),
                             *(["--trace-vcd"] * trace)])
     with progress.stage("C++ compiler"):
-        objects = _compile(generated, flags)
+        objects = _compile(generated, harness, flags)
         cxx.link([*objects, *runtime], output=folder / LIBRARY, flags=["-shared"])
     _remove_all(generated)
 
 
-def _compile(folder: Path, flags: Sequence[str]) -> list[Path]:
+def _compile(folder: Path, harness: Path, flags: Sequence[str]) -> list[Path]:
     """Hot code with optimization, code that runs once without: it would be most of the time."""
-    sources = {HARNESS: [*FAST_FLAGS, *flags]}
+    sources = {harness: [*FAST_FLAGS, *flags]}
     for source in sorted(folder.glob("*.cpp")):
         once = "__Slow" in source.name or "__Syms" in source.name
         sources[source] = [*(SLOW_FLAGS if once else FAST_FLAGS), *flags]

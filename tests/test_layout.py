@@ -8,7 +8,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = ("hw", "sw", "sim")
 #: What the software may know of the hardware.
-CONTRACTS = ("systolith.hw.config", "systolith.hw.configs", "systolith.hw.isa")
+CONTRACTS = ("systolith.hw.config", "systolith.hw.configs", "systolith.hw.frames",
+             "systolith.hw.isa")
 ALLOWED = {
     "hw": ("systolith.hw",),
     "sw": ("systolith.sw", *CONTRACTS),

@@ -2,11 +2,10 @@
 from amaranth import *
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
-from amaranth.utils import exact_log2
 
 from systolith.hw import isa
 from systolith.hw.interfaces import EnginePort
-from systolith.hw.vector.address import ADDRESS_BITS, AddressGenerator
+from systolith.hw.vector.address import AddressGenerator
 from systolith.hw.vector.scale_word import SCALE_WORD
 from systolith.hw.vector.work import COMMAND_LAYOUT, Work, fold_bits, place_bits, work_layout
 
@@ -76,7 +75,8 @@ class Issue(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         self._work = Signal(work_layout(self._config), reset_less=True)
-        self._take, self._row_end, self._final = Signal(), Signal(), Signal()
+        self._take, self._final = Signal(), Signal()
+        self._row_end = Signal(reset_less=True)
         next_work = self._intake(m)
         with m.If(self._take):
             m.d.sync += self._work.eq(next_work)
@@ -98,91 +98,98 @@ class Issue(wiring.Component):
         return next_work
 
     def _loops(self, m, next_work):
-        """Counters of beats and rows, the causal horizon, the bank of a folded row."""
+        """Counters of beats and rows, the causal horizon, the bank of a folded row.
+
+        Whether a count has come to its end is kept in a bit of its own, set in time: the start of
+        a beat depends on it.
+        """
         work = self._work
-        self._number, self._rows_left = (Signal(16, name=name, reset_less=True)
-                                         for name in ("number", "rows_left"))
+        self._number, beats_left, rows_left = (Signal(16, name=name, reset_less=True)
+                                               for name in ("number", "beats_left", "rows_left"))
+        last_row, one_beat = Signal(reset_less=True), Signal(reset_less=True)
         self._horizon = horizon = Signal(17, reset_less=True)
         self._bank = bank = Signal(fold_bits(self._config), reset_less=True)
-        m.d.comb += [self._row_end.eq(self._number + 1 == work.beats),
-                     self._final.eq(self._row_end & (self._rows_left == 1))]
+        m.d.comb += self._final.eq(self._row_end & last_row)
         with m.If(self._take):
-            m.d.sync += [self._number.eq(0), self._rows_left.eq(next_work.rows),
+            m.d.sync += [self._number.eq(0), beats_left.eq(next_work.beats),
+                         one_beat.eq(next_work.beats == 1),
+                         self._row_end.eq(next_work.beats == 1),
+                         rows_left.eq(next_work.rows), last_row.eq(next_work.rows == 1),
                          horizon.eq(next_work.position + 1),
                          bank.eq(next_work.position & next_work.fold_last)]
         with m.Elif(self.start & self._row_end):
-            m.d.sync += [self._number.eq(0), self._rows_left.eq(self._rows_left - 1),
+            m.d.sync += [self._number.eq(0), beats_left.eq(work.beats), self._row_end.eq(one_beat),
+                         rows_left.eq(rows_left - 1), last_row.eq(rows_left == 2),
                          horizon.eq(horizon + 1), bank.eq((bank + 1) & work.fold_last)]
         with m.Elif(self.start):
-            m.d.sync += self._number.eq(self._number + 1)
+            m.d.sync += [self._number.eq(self._number + 1), beats_left.eq(beats_left - 1),
+                         self._row_end.eq(beats_left == 2)]
 
     def _addresses(self, m, next_work):
         work = self._work
         fold = (work.sink == isa.Sink.WGT_ROWS) | (work.sink == isa.Sink.WGT_LANES)
         stays = fold & (self._bank != work.fold_last)
-        places = place_bits(self._config)
-        self._source = self._generator(m, "source", next_work.source_base, work.source_row_stride,
-                                       work.source_tile_stride, places, work.source_last)
-        self._sink = self._generator(m, "sink", next_work.sink_base,
-                                     Mux(stays, 0, work.sink_row_stride), work.sink_tile_stride,
-                                     places, work.sink_last)
+        config = self._config
+        places = place_bits(config)
+        relevant = self._relevant(m, next_work)
+        self._source = self._generator(
+            m, "source", next_work.source_base, work.source_row_stride, work.source_tile_stride,
+            (config.acc_depth, config.vec_depth), relevant, places, work.source_last)
+        self._sink = self._generator(
+            m, "sink", next_work.sink_base, Mux(stays, 0, work.sink_row_stride),
+            work.sink_tile_stride, (config.act_depth, config.vec_depth, config.wgt_depth),
+            relevant, places, work.sink_last)
         self._stream = self._generator(m, "stream", next_work.stream_base,
-                                       work.stream_row_stride, 1)
-        self._const = self._generator(m, "const", next_work.const_base, 0, 1)
-        self._row_read = self._counter(m, "row_read", next_work.row_read)
-        self._row_write = self._counter(m, "row_write", next_work.row_write)
+                                       work.stream_row_stride, 1, (config.vec_depth,), relevant)
+        self._const = self._generator(m, "const", next_work.const_base, 0, 1,
+                                      (config.const_depth,), relevant)
+        self._row_read = self._generator(m, "row_read", next_work.row_read, 1, 0,
+                                         (config.row_depth,), relevant)
+        self._row_write = self._generator(m, "row_write", next_work.row_write, 1, 0,
+                                          (config.row_depth,), relevant)
 
-    def _generator(self, m, name, base, row_step, tile_step, places=1, last_place=0):
-        m.submodules[name] = generator = AddressGenerator(place_bits=places)
+    def _relevant(self, m, next_work):
+        """Which memory each address is for: of the next command while it is taken."""
+        def uses(work):
+            weights = (work.sink == isa.Sink.WGT_ROWS) | (work.sink == isa.Sink.WGT_LANES)
+            from_vec = work.source == isa.Source.VEC
+            return {
+                "source": Cat(~from_vec, from_vec),
+                "sink": Cat(work.sink == isa.Sink.ACT, work.sink == isa.Sink.VEC, weights),
+                "stream": work.uses_stream, "const": work.uses_column,
+                "row_read": work.uses_row, "row_write": work.reduce != isa.Reduce.NONE}
+
+        relevant = {}
+        for name, value in uses(next_work).items():
+            kept = Signal(len(value), name=f"{name}_kept", reset_less=True)
+            relevant[name] = Signal(len(value), name=f"{name}_relevant")
+            m.d.comb += relevant[name].eq(Mux(self._take, value, kept))
+            m.d.sync += kept.eq(relevant[name])
+        return relevant
+
+    def _generator(self, m, name, base, row_step, tile_step, depths, relevant, places=1,
+                   last_place=0):
+        m.submodules[name] = generator = AddressGenerator(place_bits=places, depths=depths)
         m.d.comb += [
             generator.load.eq(self._take), generator.base.eq(base),
             generator.advance.eq(self.start), generator.row_end.eq(self._row_end),
             generator.row_step.eq(row_step), generator.tile_step.eq(tile_step),
-            generator.last_place.eq(last_place),
+            generator.last_place.eq(last_place), generator.relevant.eq(relevant[name]),
         ]
         return generator
 
-    def _counter(self, m, name, base):
-        """An address that goes on by one with each row."""
-        address = Signal(ADDRESS_BITS, name=f"{name}_address", reset_less=True)
-        with m.If(self._take):
-            m.d.sync += address.eq(base)
-        with m.Elif(self.start & self._row_end):
-            m.d.sync += address.eq(address + 1)
-        return address
-
-    def _outside(self, m):
+    def _outside(self):
         """Whether an address that the beat uses is past the end of its memory."""
-        config, work = self._config, self._work
-
-        def past(address, depth):
-            return address[exact_log2(depth):].any()
-
-        sink = self._sink.address
-        sink_past = Signal()
-        with m.Switch(work.sink):
-            for kind, depth in ((isa.Sink.ACT, config.act_depth), (isa.Sink.VEC, config.vec_depth),
-                                (isa.Sink.WGT_ROWS, config.wgt_depth),
-                                (isa.Sink.WGT_LANES, config.wgt_depth)):
-                with m.Case(kind):
-                    m.d.comb += sink_past.eq(past(sink, depth))
-        source = self._source.address
-        return Cat(
-            sink_past,
-            Mux(work.source == isa.Source.VEC, past(source, config.vec_depth),
-                past(source, config.acc_depth)),
-            work.uses_stream & past(self._stream.address, config.vec_depth),
-            work.uses_column & past(self._const.address, config.const_depth),
-            work.uses_row & past(self._row_read, config.row_depth),
-            (work.reduce != isa.Reduce.NONE) & past(self._row_write, config.row_depth),
-        ).any()
+        return Cat(generator.past for generator in (
+            self._source, self._sink, self._stream, self._const, self._row_read,
+            self._row_write)).any()
 
     def _control(self, m):
         engine, work = self.engine, self._work
         active, faulty, allowed = Signal(), Signal(), Signal()
         from_acc = work.source == isa.Source.ACC
         m.d.comb += [
-            faulty.eq(work.fault | self._outside(m)),
+            faulty.eq(work.fault | self._outside()),
             allowed.eq(active & ~engine.halt & ~faulty),
             self.acc_valid.eq(allowed & from_acc),
             self.start.eq(allowed & (~from_acc | self.acc_ready)),
@@ -207,7 +214,7 @@ class Issue(wiring.Component):
             self.reads.const.valid.eq(self.start & work.uses_column),
             self.reads.const.address.eq(self._const.address),
             self.reads.row.valid.eq(self.start & work.uses_row),
-            self.reads.row.address.eq(self._row_read),
+            self.reads.row.address.eq(self._row_read.address),
         ]
 
     def _describe(self, m):
@@ -221,7 +228,7 @@ class Issue(wiring.Component):
             beat.first.eq(self._number == 0), beat.last.eq(self._row_end),
             beat.final.eq(self._final), beat.sink_address.eq(self._sink.address),
             beat.sink_place.eq(self._sink.place), beat.bank.eq(self._bank),
-            beat.row_address.eq(self._row_write),
+            beat.row_address.eq(self._row_write.address),
             self.number.eq(self._number), self.valid.eq(work.valid),
             self.causal.eq(work.causal), self.horizon.eq(self._horizon),
         ]

@@ -16,7 +16,7 @@ from systolith.hw.vector.reduce import Reduce, reduce_latency
 from systolith.hw.vector.retire import Retire
 from systolith.hw.vector.row_memory import RowWrite
 from systolith.hw.vector.saturate import SATURATE_LATENCY, Saturate
-from systolith.hw.vector.scalar import SCALAR_LATENCY, ScalarUnit
+from systolith.hw.vector.scalar import ScalarUnit
 from systolith.hw.vector.scale import Scale
 from systolith.hw.vector.scale_word import SCALE_WORD, ScaleWords
 from systolith.hw.vector.sink import Sink
@@ -42,7 +42,7 @@ class Pipeline(wiring.Component):
     """Source, addend, scale, function, combination, reduction, saturation, sink.
 
     One beat a cycle, never stalled. Results are written ``WRITE_AT`` cycles after a beat's start,
-    reductions ``reduction_at(lanes)`` cycles after that of the row's last beat.
+    reductions ``reduction_at(config)`` cycles after that of the row's last beat.
 
     Parameters
     ----------
@@ -200,11 +200,12 @@ class Pipeline(wiring.Component):
         connect(m, sink.vec, flipped(self.vec_write))
 
     def _reductions(self, m, beat, count, result):
-        latency = reduce_latency(self._config.lanes)
-        m.submodules.reduce = reduce = Reduce(lanes=self._config.lanes)
-        m.submodules.scalar = scalar = ScalarUnit()
+        config = self._config
+        latency = reduce_latency(config.lanes)
+        m.submodules.reduce = reduce = Reduce(lanes=config.lanes)
+        m.submodules.scalar = scalar = ScalarUnit(normalize_cycles=config.normalize_cycles)
         valid = self._valid[RESULT_AT]
-        writes = Signal(latency + SCALAR_LATENCY)
+        writes = Signal(reduction_at(config) - RESULT_AT)
         m.d.sync += writes.eq(Cat(valid & beat.last & (beat.reduce != isa.Reduce.NONE),
                                   writes[:-1]))
         m.d.comb += [
@@ -214,11 +215,11 @@ class Pipeline(wiring.Component):
             scalar.kind.eq(delayed(m, beat.scalar, latency, "scalar_kind")),
             self.row_write.valid.eq(writes[-1]), self.row_write.data.eq(scalar.y),
             self.row_write.address.eq(
-                delayed(m, beat.row_address, latency + SCALAR_LATENCY, "row_address")),
+                delayed(m, beat.row_address, len(writes), "row_address")),
         ]
 
     def _retire(self, m, beat):
-        late = reduction_at(self._config.lanes) - WRITE_AT
+        late = reduction_at(self._config) - WRITE_AT
         m.submodules.retire = retire = Retire(late_cycles=late)
         cycles = WRITE_AT - RESULT_AT
         final = delayed(m, beat.final, cycles, "final")

@@ -9,13 +9,19 @@ from systolith.hw.vector.delay import delayed, register
 from systolith.hw.vector.rounding import rounding_shift, saturate
 from systolith.hw.vector.scale_word import SCALE_WORD
 
-#: Cycles from number to what is stored of it.
-SCALAR_LATENCY = 6
-
 _Entry = data.StructLayout({"base": 16, "slope": 9})
+
+#: Shifts of the normalization by its cycles, those of one cycle together. In a cycle without, the
+#: number is only chosen.
+_STEPS = {2: ((32, 16, 8), (4, 2, 1)), 4: ((), (32, 16), (8, 4), (2, 1))}
 
 #: Right shift of a mean.
 _MEAN_SHIFT = 15
+
+
+def scalar_latency(normalize_cycles):
+    """Cycles from a number to what is stored of it."""
+    return 4 + normalize_cycles
 
 
 def _normalize(x, steps):
@@ -28,11 +34,24 @@ def _normalize(x, steps):
     return x, Cat(reversed(shifts))
 
 
+def _product(x, y):
+    """``x * y`` as a sum: it is small, and multipliers are what a small FPGA runs out of first."""
+    terms = [Mux(y[bit], x, 0) << bit for bit in range(len(y))]
+    while len(terms) > 1:
+        terms = [sum(terms[at:at + 2], Const(0)) for at in range(0, len(terms), 2)]
+    return terms[0]
+
+
 class ScalarUnit(wiring.Component):
     """``numerics.reciprocal``, ``inverse_root``, ``number_scale``, ``mean``, or the number itself.
 
     The number is normalized to a 16-bit mantissa and its leading zeros; a ROM of 3 x 128 chords
-    gives the functions of the mantissa. Latency :data:`SCALAR_LATENCY`, one number a cycle.
+    gives the functions of the mantissa. Latency :func:`scalar_latency`, one number a cycle.
+
+    Parameters
+    ----------
+    normalize_cycles : int
+        Cycles of the normalization, 2 or 4.
 
     Members
     -------
@@ -42,18 +61,28 @@ class ScalarUnit(wiring.Component):
         What to store of it.
     y : Out(32)
         A scale word, or a number saturated to INT32.
+
+    Raises
+    ------
+    ValueError
+        When the normalization cannot take so many cycles.
     """
 
-    def __init__(self):
+    def __init__(self, *, normalize_cycles):
+        if normalize_cycles not in _STEPS:
+            raise ValueError(f"normalize_cycles must be 2 or 4, not {normalize_cycles!r}")
+        self._steps = _STEPS[normalize_cycles]
+        self._latency = scalar_latency(normalize_cycles)
         super().__init__({"x": In(signed(isa.SUM_BITS)), "kind": In(3), "y": Out(32)})
 
     def elaborate(self, platform):
         m = Module()
-        positive = delayed(m, self.x > 0, SCALAR_LATENCY - 1, "positive")
-        kind = delayed(m, self.kind, SCALAR_LATENCY - 1, "kind")
-        number = Mux(self.kind == isa.Scalar.MEAN,
-                     saturate(rounding_shift(self.x, _MEAN_SHIFT), 32), saturate(self.x, 32))
-        number = delayed(m, number.as_signed(), SCALAR_LATENCY - 1, "number")
+        positive = delayed(m, self.x > 0, self._latency - 1, "positive")
+        kind = delayed(m, self.kind, self._latency - 1, "kind")
+        mean = register(m, saturate(rounding_shift(self.x, _MEAN_SHIFT), 32), "mean")
+        plain = register(m, saturate(self.x, 32), "plain")
+        is_mean = register(m, self.kind == isa.Scalar.MEAN, "is_mean")
+        number = delayed(m, Mux(is_mean, mean, plain).as_signed(), self._latency - 2, "number")
         mantissa, zeros = self._mantissa(m)
         chord = self._chord(m, mantissa, zeros)
         zeros = delayed(m, zeros, 3, "zeros")
@@ -75,24 +104,26 @@ class ScalarUnit(wiring.Component):
         return m
 
     def _mantissa(self, m):
-        """Upper 16 bits of the normalized number and its leading zeros, two cycles later."""
+        """Upper 16 bits of the normalized number and its leading zeros, after the normalization."""
         x = Mux(self.kind == isa.Scalar.SCALE, saturate(self.x, 32), self.x)[:isa.SUM_BITS]
-        coarse, many = _normalize(x, (32, 16, 8))
-        coarse, many = register(m, coarse, "coarse"), register(m, many, "many")
-        fine, few = _normalize(coarse, (4, 2, 1))
-        return register(m, fine[-16:], "mantissa"), register(m, Cat(few, many), "leading")
+        zeros = Const(0, 0)
+        for stage, steps in enumerate(self._steps):
+            x, more = _normalize(x, steps)
+            x = register(m, x, f"normalized_{stage}")
+            zeros = register(m, Cat(more, zeros), f"leading_{stage}")
+        return x[-16:], zeros
 
     def _chord(self, m, mantissa, zeros):
         """The function of the mantissa, three cycles later."""
         init = [{"base": base, "slope": slope} for base, slope in isa.scalar_table()]
         m.submodules.chords = chords = Memory(shape=_Entry, depth=len(init), init=init)
         read = chords.read_port()
-        root = delayed(m, self.kind == isa.Scalar.INVERSE_ROOT, 2, "root")
+        root = delayed(m, self.kind == isa.Scalar.INVERSE_ROOT, len(self._steps), "root")
         # The mantissa's top bit is 1 and not part of the segment.
         segment = mantissa[isa.SCALAR_FRACTION:-1]
         m.d.comb += read.addr.eq(Cat(segment, root & ~zeros[0], root & zeros[0]))
         entry = register(m, read.data, "entry")
         fraction = delayed(m, mantissa[:isa.SCALAR_FRACTION], 2, "fraction")
-        product = register(m, entry.slope * fraction, "product")
+        product = register(m, _product(entry.slope, fraction), "product")
         base = register(m, entry.base, "base_1")
         return (base - product[isa.SCALAR_FRACTION:])[:16]

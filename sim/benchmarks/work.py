@@ -46,8 +46,11 @@ class Benchmark:
         Compiles and does what comes before; the runs that it returns are measured.
     slow : bool
         Takes more than about ten seconds, so it runs only where it is asked for.
+    config : str, optional
+        The configuration that it always has, where the memories of the others are too small.
     """
 
     name: str
     prepare: Callable[[Device], Measured]
     slow: bool = False
+    config: str | None = None

@@ -1,9 +1,9 @@
 """``systolith bench``: cycles of the named benchmarks, and where those that are lost went."""
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
-from systolith.hw.config import Config
 from systolith.hw.configs import get_config
 from systolith.sim.benchmarks.work import Benchmark
 from systolith.sim.devices import open_device
@@ -63,6 +63,8 @@ def bench(benchmarks: Iterable[Benchmark], *, config: str, device: str, progress
 
     Parameters
     ----------
+    config : str
+        Name of the configuration of those that have none of their own.
     skip : bool
         Leave out, with a note, those for which the configuration is too small.
 
@@ -73,12 +75,16 @@ def bench(benchmarks: Iterable[Benchmark], *, config: str, device: str, progress
     CompileError
         When it is too small, unless ``skip``.
     """
-    chosen: Config = get_config(config)
-    with open_device(device, chosen, progress=progress) as opened:
+    opened: dict[str, Device] = {}
+    with ExitStack() as devices:
         for benchmark in benchmarks:
+            name = benchmark.config or config
+            if name not in opened:
+                opened[name] = devices.enter_context(
+                    open_device(device, get_config(name), progress=progress))
             try:
                 with progress.stage(benchmark.name):
-                    outcome = _outcome(benchmark, opened)
+                    outcome = _outcome(benchmark, opened[name])
             except CompileError as error:
                 if not skip:
                     raise

@@ -3,7 +3,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from systolith.hw.config import Config, Region
-from systolith.hw.configs import CONFIGS
+from systolith.hw.configs import SIMULATED
 from systolith.sw.compiler.errors import CompileError
 
 #: How messages call the memories.
@@ -82,11 +82,11 @@ def total_bytes(config: Config) -> int:
 
 def with_advice(error: CapacityError, fits: Callable[[Config], object]) -> CompileError:
     """The error with the smallest named configuration for which ``fits`` raises none."""
-    for config in sorted(CONFIGS.values(), key=total_bytes):
+    for config in sorted(SIMULATED.values(), key=total_bytes):
         try:
             fits(config)
         except CapacityError:
             continue
         return CompileError(f"{error}; the nearest configuration that fits is {config.name!r}")
-    return CompileError(f"{error}; none of the named configurations ({', '.join(CONFIGS)}) fits: "
+    return CompileError(f"{error}; none of the named configurations ({', '.join(SIMULATED)}) fits: "
                         "make it smaller or enlarge that memory")

@@ -12,15 +12,15 @@ from systolith.sw.reference.decoder import QuantizedLayer
 class AttentionLowering(RowLowering):
     """Writes scores, softmax and mixed values of one layer.
 
-    Rows are attended together that are positions of one head, or, of a single position, the heads
-    that share keys and values. They come in waves: while the vector unit does the softmax of one,
-    the array multiplies the scores of the next. Waves alternate between the halves of the
-    accumulators.
+    Rows are attended together that are positions of one head, or, of a single position, heads that
+    share keys and values. They come in waves: while the vector unit does the softmax of one, the
+    array multiplies the scores of the next. Waves alternate between the halves of the accumulators.
+    The first one has that of the keys: scores need not wait until queries and values are drained.
     """
 
     def commands(self, index: int, layer: QuantizedLayer) -> Iterator[Command]:
         """Scores, softmax and mixed values of all blocks."""
-        size = self.scratch.wave
+        size = self._wave
         blocks = list(self._blocks(index, layer))
         waves = [blocks[i:i + size] for i in range(0, len(blocks), size)]
         for step in range(len(waves) + 1):
@@ -37,12 +37,18 @@ class AttentionLowering(RowLowering):
         return self.scratch.length == 1
 
     @property
-    def _group(self) -> int:
-        return self.model.heads // self.model.kv_heads
+    def _most(self) -> int:
+        """Rows of a block at most."""
+        return self.heads_together if self._single else self.scratch.block
+
+    @property
+    def _wave(self) -> int:
+        """Blocks of a wave; there is room for those of all heads that share keys."""
+        return self.scratch.wave * (self.group // self.heads_together if self._single else 1)
 
     def _blocks(self, index: int, layer: QuantizedLayer) -> Iterator[AttentionBlock]:
         if self._single:
-            parts = [(kv * self._group, 0, self._group) for kv in range(self.model.kv_heads)]
+            parts = [(head, 0, self._most) for head in range(0, self.model.heads, self._most)]
         else:
             parts = [(head, start, end - start) for head in range(self.model.heads)
                      for start, end in spans(self.scratch.length, self.scratch.block)]
@@ -51,14 +57,13 @@ class AttentionLowering(RowLowering):
 
     def _block(self, index: int, layer: QuantizedLayer, number: int, head: int, start: int,
                rows: int) -> AttentionBlock:
-        scratch, tiles, kv = self.scratch, self.tiles, head // self._group
+        scratch, tiles, kv = self.scratch, self.tiles, head // self.group
         cache = self.residents.caches[index]
-        most = self._group if self._single else scratch.block
         # The share of this block in what two waves use.
-        share = number % (2 * scratch.wave) * most
-        half, place = divmod(number % (2 * scratch.wave), scratch.wave)
-        words = most * (scratch.score_stride + scratch.mix_stride)
-        scores = half * self.config.acc_half + place * words
+        share = number % (2 * self._wave) * self._most
+        half, place = divmod(number % (2 * self._wave), self._wave)
+        words = self._most * (scratch.score_stride + scratch.mix_stride)
+        scores = (1 - half) * self.config.acc_half + place * words
         return AttentionBlock(
             rows=rows, position=self.position + start,
             visible=self.position + (1 if self._single else start + rows),
@@ -70,7 +75,7 @@ class AttentionLowering(RowLowering):
             key_stride=self.model.kv_heads * tiles.head_in,
             values=cache.values.base + kv * tiles.head_out * self.residents.value_tiles,
             value_stride=self.residents.value_tiles, scores=scores,
-            score_stride=scratch.score_stride, mixed=scores + most * scratch.score_stride,
+            score_stride=scratch.score_stride, mixed=scores + self._most * scratch.score_stride,
             mix_stride=scratch.mix_stride,
             p=scratch.p.base + share * ceil_div(self.residents.context, self.config.rows),
             maxima=scratch.maxima.base + share, sums=scratch.sums.base + share,

@@ -1,11 +1,26 @@
 """Lowering of the feed-forward network: gate, up, their product as INT8 rows, down."""
 from collections.abc import Iterator
 
-from systolith.hw.isa import Combine, Command, Function, Output, Pass, Reduce, Scalar, Sink
+from systolith.hw.isa import (
+    WORDS,
+    Combine,
+    Command,
+    Engine,
+    Function,
+    Output,
+    Pass,
+    Reduce,
+    Scalar,
+    Sink,
+)
 from systolith.sw.compiler.fields import Span, tensor
 from systolith.sw.decoder.plan import SIGMOID_TABLE
 from systolith.sw.decoder.rows import RowLowering
 from systolith.sw.reference.decoder import MAGNITUDE_BITS, ROW_MAX, QuantizedLayer, tensor_word
+
+#: Cycles from the start of a short pass to that of the next: one to fetch each word, one to take
+#: semaphores, one until the vector unit takes it.
+PASS_CYCLES = WORDS[Engine.VECTOR] + 2
 
 
 class FeedForwardLowering(RowLowering):
@@ -37,7 +52,7 @@ class FeedForwardLowering(RowLowering):
         for number, chunk in enumerate(self.weights.chunks(f"gate{index}", most)):
             acc, stride = number % 2 * self.config.acc_half, chunk.last - chunk.first
             yield from chunk.loads
-            yield self.chunk_product(chunk, self.left(block), acc, stride)
+            yield from self.chunk_product(chunk, self.left(block), acc, stride)
             yield from self._gate_drains(index, layer, block, acc, (chunk.first, chunk.last))
         yield from self.product(f"up{index}", self.left(block), 0, self.tiles.hidden_stride)
         yield from self._up_passes(index, 0, 0)
@@ -76,11 +91,28 @@ class FeedForwardLowering(RowLowering):
         source = self.vectors(scratch.u.base, self.tiles.hidden_beats, 0, end - start) | {
             "beats": self.tiles.hidden_beats, "valid": self.model.hidden}
         words = self.tiles.hidden_in
-        yield Pass(**source, **tensor(tensor_word(ROW_MAX)), row_scale=1,
-                   row_read=scratch.u_inverse.base + start, output=Output.INT8, sink=Sink.ACT,
-                   sink_base=self._u8(number), sink_row_stride=words, sink_tile_stride=1)
+        for first, last in self._hidden_pieces:
+            beat = first * self.config.rows // self.config.lanes
+            part = {"source_base": scratch.u.base + beat,
+                    "beats": (last - first) * self.config.rows // self.config.lanes,
+                    "valid": self.model.hidden - first * self.config.rows}
+            yield Pass(**source | part, **tensor(tensor_word(ROW_MAX)), row_scale=1,
+                       row_read=scratch.u_inverse.base + start, output=Output.INT8, sink=Sink.ACT,
+                       sink_base=self._u8(number) + first, sink_row_stride=words,
+                       sink_tile_stride=1)
         yield Pass(**source, **tensor(tensor_word(1 << MAGNITUDE_BITS)), reduce=Reduce.ABSMAX,
                    scalar=Scalar.SCALE, row_write=scratch.u_scale.base + start)
+
+    @property
+    def _hidden_pieces(self) -> list[Span]:
+        """Words of an INT8 row: first so few that the pass over the others is through when the
+        array has multiplied them."""
+        words, tiles_out = self.tiles.hidden_in, self.tiles.width_out
+        beats = self.config.rows // self.config.lanes
+        first = next((count for count in range(1, words) if
+                      max(PASS_CYCLES, count * beats) + (words - count) * beats
+                      <= count * (beats + tiles_out)), words)
+        return self.pieces([(0, first), (first, words)], tiles_out)
 
     def _u8(self, number: int) -> int:
         return self.scratch.u8.base + number % 2 * self.scratch.block * self.tiles.hidden_in
@@ -123,7 +155,8 @@ class FeedForwardLowering(RowLowering):
         words = self.tiles.hidden_in
         left = {"act_base": self._u8(number), "count0": words, "act0_stride": 1,
                 "count1": end - start, "act1_stride": words}
-        yield from self.product(f"down{index}", left, acc, self.tiles.width_stride)
+        yield from self.product(f"down{index}", left, acc, self.tiles.width_stride,
+                                pieces=self._hidden_pieces)
         yield from self.grow(layer.grow_feed_forward, block)
         yield from self.add(f"down{index}", acc, block,
                             row_read=self.scratch.u_scale.base + start)

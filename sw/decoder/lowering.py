@@ -81,7 +81,7 @@ class DecoderLowering(RowLowering):
             beat = chunk.first * config.cols // config.lanes
             beats = ceil_div(columns, config.lanes)
             constants, loads = self.weights.constants("head", beat, beats)
-            yield from (*chunk.loads, self.chunk_product(chunk, self.left(block), acc, stride),
+            yield from (*chunk.loads, *self.chunk_product(chunk, self.left(block), acc, stride),
                         *loads)
             yield Pass(**self.drain(acc, stride, beats, constants, block), valid=columns,
                        output=Output.INT16, sink=Sink.VEC, sink_base=logits + beat,

@@ -28,7 +28,7 @@ class LinearSize:
 
 
 def linear_sizes(model: QuantizedDecoder, config: Config) -> dict[str, LinearSize]:
-    """All linear layers by name in the order of their use: ``q0``, ``k0`` and so on, ``head``.
+    """All linear layers by name in the order of their use: ``k0``, ``q0`` and so on, ``head``.
 
     ``squash0`` are other column constants for the results of ``gate0``.
     """
@@ -38,8 +38,8 @@ def linear_sizes(model: QuantizedDecoder, config: Config) -> dict[str, LinearSiz
         sizes[name] = LinearSize(tiles_in=tiles_in, tiles_out=tiles_out, beats=beats)
 
     for i, layer in enumerate(model.layers):
-        add(f"q{i}", tiles.width_in, tiles.query_stride, tiles.query_beats)
         add(f"k{i}", tiles.width_in, tiles.key_stride, tiles.key_beats)
+        add(f"q{i}", tiles.width_in, tiles.query_stride, tiles.query_beats)
         add(f"v{i}", tiles.width_in, tiles.value_stride, tiles.value_beats)
         add(f"out{i}", model.heads * tiles.head_in, tiles.width_out, tiles.width_beats)
         add(f"gate{i}", tiles.width_in, tiles.hidden_out, tiles.hidden_beats)

@@ -1,5 +1,5 @@
 """What every part of a decoder's lowering does with blocks of rows."""
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from systolith.hw.config import Config
 from systolith.hw.isa import (
@@ -16,6 +16,7 @@ from systolith.hw.isa import (
 )
 from systolith.sw.compiler.fields import Fields, Span, accumulators, spans, tensor
 from systolith.sw.compiler.layout import ceil_div
+from systolith.sw.compiler.zero_tiles import COMMAND_CYCLES
 from systolith.sw.decoder.plan import Scratch, Tiles
 from systolith.sw.decoder.residents import Residents
 from systolith.sw.decoder.weights import Chunk, Weights
@@ -42,6 +43,15 @@ class RowLowering:
         self.weights, self.position, self.config = weights, position, config
         self.tiles = Tiles.of(model, config)
         self.blocks = spans(scratch.length, scratch.block)
+        self.group = model.heads // model.kv_heads
+
+    @property
+    def heads_together(self) -> int:
+        """Query heads of a single position that are attended together: those that share keys, but
+        each by itself where its product takes longer than a command. Then one is drained while the
+        array multiplies the next."""
+        beats = self.tiles.head_in * ceil_div(self.position + 1, self.config.cols)
+        return self.group if beats < COMMAND_CYCLES else 1
 
     def residual(self, start: int, end: int) -> Fields:
         """Rows of the residual as the source of a pass."""
@@ -74,18 +84,37 @@ class RowLowering:
         return {"act_base": self.scratch.h.base + start * words, "count0": words, "act0_stride": 1,
                 "count1": end - start, "act1_stride": words}
 
-    def product(self, name: str, left: Fields, acc: int, stride: int) -> Iterator[Command]:
-        """Rows times the weights of a linear layer, after their loads."""
-        for chunk in self.weights.chunks(name):
+    def product(self, name: str, left: Fields, acc: int, stride: int, *,
+                most: int | None = None, pieces: Sequence[Span] = ()) -> Iterator[Command]:
+        """Rows times the weights of a linear layer, ``most`` output tiles a command, after their
+        loads; in ``pieces`` of the contraction, for a left operand that comes in pieces."""
+        for chunk in self.weights.chunks(name, most):
             yield from chunk.loads
-            yield self.chunk_product(chunk, left, acc + chunk.first, stride)
+            yield from self.chunk_product(chunk, left, acc + chunk.first, stride, pieces)
+
+    def pieces(self, cuts: Sequence[Span], tiles_out: int) -> list[Span]:
+        """The contraction of a single row in pieces, so that the array begins with the first while
+        the others are on their way.
+
+        In one piece where it does not pay: more rows have other work meanwhile, streamed weights
+        come later than any row, and a product of few output tiles takes as long as its command.
+        """
+        shortest = min(last - first for first, last in cuts) * tiles_out
+        if self.scratch.length > 1 or self.residents.streamed or shortest < COMMAND_CYCLES:
+            return [(0, cuts[-1][1])]
+        return list(cuts)
 
     @staticmethod
-    def chunk_product(chunk: Chunk, left: Fields, acc: int, stride: int) -> Command:
+    def chunk_product(chunk: Chunk, left: Fields, acc: int, stride: int,
+                      pieces: Sequence[Span] = ()) -> Iterator[Command]:
         """Rows times some output tiles of weights, to accumulators from word ``acc`` on."""
-        return Product(**left, wgt0_stride=1, acc1_stride=stride, count2=chunk.last - chunk.first,
-                       wgt2_stride=left["count0"], acc2_stride=1, wgt_base=chunk.base,
-                       acc_base=acc)
+        words = left["count0"]
+        for first, last in pieces or [(0, words)]:
+            part = {"count0": last - first,
+                    "act_base": left["act_base"] + first * left["act0_stride"]}
+            yield Product(**left | part, wgt0_stride=1, acc1_stride=stride,
+                          count2=chunk.last - chunk.first, wgt2_stride=words, acc2_stride=1,
+                          wgt_base=chunk.base + first, acc_base=acc, accumulate=int(first > 0))
 
     def drain(self, acc: int, stride: int, beats: int, constants: int, block: Span) -> Fields:
         """Accumulators times the column's and the row's scale."""

@@ -13,8 +13,11 @@ from systolith.sw.estimate.timeline import Ints, spaced
 #: Cycles from a request at the mover to the same at external memory.
 REQUEST = 1
 
-#: Cycles through the queue of beats.
-QUEUE = 2
+#: Cycles from a command's acceptance to its first beat.
+WALK = 2
+
+#: Cycles through the queue of beats and the register behind it.
+QUEUE = 3
 
 #: Cycles from the last beat sent to the command's retirement: of a load into a memory of the core,
 #: of a store through the port to external memory.
@@ -36,9 +39,10 @@ class MoverModel:
     """When beats are asked for and sent.
 
     A beat is asked for (a load: from external memory; a store: from a memory of the core), comes
-    into a queue and is sent from there. At most ``BEATS_IN_FLIGHT`` are between the two. As the
-    other engines' use of the ports is known only up to now, ``advance`` settles the beats up to a
-    cycle, and ``expected`` never lies after the cycle in which something can be settled next.
+    into a queue, from there into a register, and is sent. At most ``BEATS_IN_FLIGHT`` are between
+    request and register. As the other engines' use of the ports is known only up to now,
+    ``advance`` settles the beats up to a cycle, and ``expected`` never lies after the cycle in
+    which something can be settled next.
 
     Parameters
     ----------
@@ -69,11 +73,15 @@ class MoverModel:
 
     @property
     def free(self) -> int | None:
-        """Cycle from which the next command is taken: the last beat's; None when not settled."""
+        """Cycle from which the next command is taken: in which the last beat comes to be asked for,
+        for which the one before must be gone. None when not settled."""
         if not self._commands:
             return 0
-        last = self._commands[-1].last
-        return int(self._asks[last - 1]) if self._asked == last else None
+        command = self._commands[-1]
+        if self._asked < command.last - 1:
+            return None
+        before = int(self._asks[command.last - 2]) if command.last > 1 else 0
+        return max(before, command.accepted + 1)
 
     def retired(self) -> list[tuple[int, int, int]]:
         """Commands settled since the last call: their number, the cycle of their last beat, and
@@ -95,15 +103,15 @@ class MoverModel:
             pass
 
     def expected(self, time: int) -> int | None:
-        """A cycle after ``time`` to advance to: of the walking command's last beat asked for, or of
-        the oldest one's last beat sent, whichever can be first. None when all is settled."""
+        """A cycle after ``time`` to advance to: of the walking command's last beats asked for, or
+        of the oldest one's last beat sent, whichever can be first. None when all is settled."""
         if not self._commands or self._sent == self._commands[-1].last:
             return None
         bounds = [self._sent_bound(self._commands[self._retired].last)]
         last = self._commands[-1].last
         if self._asked < last:
             asked = self._asks[self._asked - 1] if self._asked else self._commands[-1].accepted
-            bounds.append(int(asked) + last - self._asked)
+            bounds.append(int(asked) + max(1, last - 1 - self._asked))
         return max(time + 1, min(bounds))
 
     def _sent_bound(self, last: int) -> int:
@@ -116,19 +124,18 @@ class MoverModel:
 
     def _ask(self, time: int) -> bool:
         """Settle beats asked for; whether there were any."""
-        if not self._commands:
+        number = self._walking()
+        if number is None:
             return False
-        command = self._commands[-1]
-        low, high = self._asked, min(command.last, self._sent + BEATS_IN_FLIGHT)
-        if low >= high:
+        command, low = self._commands[number], self._asked
+        high = min(command.last, self._left + BEATS_IN_FLIGHT)
+        start = self._turn(number)
+        if low >= high or start is None:
             return False
-        start = self._turn(command)
-        if start is None:
-            return False
-        ready = np.full(high - low, max(start, command.accepted + 1))
+        ready = np.full(high - low, max(start, command.accepted + WALK))
         waits = max(0, BEATS_IN_FLIGHT - low)
         if waits < len(ready):
-            room = self._sends[low + waits - BEATS_IN_FLIGHT:high - BEATS_IN_FLIGHT] + 1
+            room = self._leaves(low + waits - BEATS_IN_FLIGHT, high - BEATS_IN_FLIGHT) + 1
             ready[waits:] = np.maximum(ready[waits:], room)
         after = int(self._asks[low - 1]) if low else -1
         if command.store:
@@ -141,11 +148,34 @@ class MoverModel:
         self._ready[low:high] = self._arrivals(command, asks)
         return len(asks) > 0
 
-    def _turn(self, command: _Moving) -> int | None:
+    def _walking(self) -> int | None:
+        """Index of the command whose beats are asked for. When the last one has been taken, a beat
+        of that before it may be left."""
+        for number in range(max(0, len(self._commands) - 2), len(self._commands)):
+            if self._asked < self._commands[number].last:
+                return number
+        return None
+
+    @property
+    def _left(self) -> int:
+        """Beats of which it is settled when they leave the queue: all that were sent, and the next
+        one, which has its register from then on."""
+        return self._sent + (self._asked > self._sent)
+
+    def _leaves(self, low: int, high: int) -> Ints:
+        """Cycles in which beats leave the queue: one cycle before they can be sent, or later, when
+        the register has its beat sent."""
+        before = np.zeros(high - low, dtype=np.int64)
+        skip = low == 0
+        before[skip:] = self._sends[low + skip - 1:high - 1]
+        return np.maximum(self._ready[low:high] - 1, before)
+
+    def _turn(self, number: int) -> int | None:
         """First cycle in which the bus serves the command's direction; None when not settled."""
-        if self._asked > command.first or len(self._commands) < 2:
+        command = self._commands[number]
+        if self._asked > command.first or number == 0:
             return 0
-        if self._commands[-2].store == command.store:
+        if self._commands[number - 1].store == command.store:
             return 0
         return int(self._sends[command.first - 1]) + 1 if self._sent == command.first else None
 

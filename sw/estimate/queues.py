@@ -12,13 +12,13 @@ from systolith.hw.isa import ENGINES, Engine
 LAST_BEFORE = 0
 
 #: Cycle in which the host samples QUEUE_SPACE first; cycle 0 is the first with RUN.
-FIRST_SAMPLE = 3
+FIRST_SAMPLE = 6
 
 #: Cycles from a sample to that in which the first word pushed after it leaves the queue.
-PUSH = 5
+PUSH = 6
 
 #: Cycles from the last word of a round to the next round's sample, with the read of the status.
-ROUND = 6
+ROUND = 9
 
 
 class Queues:

@@ -24,7 +24,7 @@ ARGUMENTS = {
     "Queue": {"shape": 8, "depth": 4},
     "Retire": {"late_cycles": 3},
     "Ring": {"width": 8, "cycles": 4},
-    "ScalarUnit": {},
+    "ScalarUnit": {"normalize_cycles": CONFIG.normalize_cycles},
     "Semaphores": {"count": CONFIG.semaphores, "width": CONFIG.semaphore_width},
     "Sequencer": {"engine": isa.Engine.MATRIX, "layout": LAYOUTS[isa.Engine.MATRIX]},
     "SharedMemory": {"word_bytes": 8, "depth": 4, "bus_bytes": 4},

@@ -4,7 +4,8 @@ from amaranth import *
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, connect, flipped
 
-from systolith.hw.accumulator import SUMS_DELAY, WRITE_DELAY, Accumulator
+from systolith.hw.accumulator import SUMS_DELAY, Accumulator
+from systolith.hw.config import ACCUMULATE_LATENCY
 from tests.formal.history import history
 from tests.formal.inside import Inside
 from tests.formal.mutant import break_design
@@ -38,10 +39,10 @@ class AccumulatorProof(wiring.Component):
                                  for half in (1, 0)))
         m.d.comb += [
             # The sum of all beats is in the memory, or on its way there in this very cycle.
-            holds(implies(started, Mux(history(m, hit, WRITE_DELAY),
+            holds(implies(started, Mux(history(m, hit, ACCUMULATE_LATENCY),
                                        inside.signal("result_0") == total, stored == total))),
         ]
-        self._reads(m, word, stored, history(m, hit, WRITE_DELAY))
+        self._reads(m, word, stored, history(m, hit, ACCUMULATE_LATENCY))
         return m
 
     def _reads(self, m, word, stored, written):

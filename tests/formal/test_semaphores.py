@@ -65,7 +65,8 @@ class SemaphoreProof(wiring.Component):
             holds(implies(~past(m, beyond), value == past(m, total).as_signed())),
             # Beyond the range is a fault of each who signalled, and there is one.
             holds(implies(beyond, signalled)),
-            holds(implies(beyond, (semaphores.overflow & signalled) == signalled)),
+            holds(implies(past(m, beyond),
+                          (semaphores.overflow & past(m, signalled)) == past(m, signalled))),
         ]
 
 
@@ -77,7 +78,7 @@ class OverflowProof(SemaphoreProof):
             totals = [value + sum((self.signal[engine][place] for engine in Engine), Const(0, 1))
                       for place, value in enumerate(semaphores.values)]
             most = Cat(total >= 1 << self._width for total in totals).any()
-            m.d.comb += holds(implies(semaphores.overflow, most))
+            m.d.comb += holds(implies(semaphores.overflow, past(m, most)))
 
 
 @pytest.mark.parametrize(("count", "width"), [(6, 2), (16, 8)])
@@ -93,10 +94,10 @@ def test_overflow_has_a_cause():
     ("two_take_at_once", "free = free & ~possible", "free = free & Const(1)"),
     ("takes_what_is_not_there", "possible.eq(self.request[engine] & (missing == 0))",
      "possible.eq(self.request[engine])"),
-    ("forgets_a_signal", "value - taken[index] + signals)",
-     "Mux(taken[index], value - taken[index], value + signals))"),
-    ("takes_twice", "total.eq(value - taken[index]", "total.eq(value - 2 * taken[index]"),
-    ("wraps_unseen", "total >> self._width != 0", "total >> self._width + 1 != 0"),
+    ("forgets_a_signal", "total.eq(value + signals - less)",
+     "total.eq(value - less if less else value + signals)"),
+    ("takes_twice", "total.eq(value + signals - less)", "total.eq(value + signals - 2 * less)"),
+    ("wraps_unseen", "kept[self._width:].any()", "kept[self._width + 1:].any()"),
 ])
 def test_broken_semaphores_are_found(name, old, new, monkeypatch):
     break_design(monkeypatch, "semaphores", old, new)

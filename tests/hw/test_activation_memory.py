@@ -1,6 +1,7 @@
 # amaranth: UnusedElaboratable=no
 """Activation memory: three masters at once, priorities, and the byte order of the system port."""
 import random
+from collections import deque
 
 import cocotb
 import numpy as np
@@ -9,6 +10,7 @@ from cocotb.triggers import RisingEdge
 
 from systolith.hw.activation_memory import ActivationMemory
 from systolith.hw.config import Config
+from systolith.hw.memory import LATE_READ_LATENCY
 from tests.bench import parameters, reset, simulate
 from tests.hw.system_master import SystemMaster
 
@@ -58,16 +60,17 @@ class Bench:
 
     async def array_reads(self, count, addresses, *, stall):
         """Reads of the array, one a cycle, whatever the others do."""
-        before = None
-        for _ in range(count + 1):
+        asked = deque([None] * LATE_READ_LATENCY)
+        for _ in range(count + LATE_READ_LATENCY):
             reading = self.random.random() >= stall
             address = self.random.choice(addresses)
             self.dut.array__valid.value, self.dut.array__address.value = reading, address
             await self.edge
+            before = asked.popleft()
             if before is not None:
                 got = int(self.dut.array__data.value).to_bytes(self.config.rows, "little")
                 assert got == self.words[before].tobytes(), f"word {before}"
-            before = address if reading else None
+            asked.append(address if reading else None)
         self.dut.array__valid.value = 0
 
 

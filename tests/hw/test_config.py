@@ -5,7 +5,7 @@ from systolith.hw.accumulator import SUMS_DELAY
 from systolith.hw.array import SystolicArray
 from systolith.hw.config import ACCUMULATE_LATENCY, PASS_LATENCY, Config, ConfigError, Region
 from systolith.hw.configs import CONFIGS, get_config
-from systolith.hw.memory import READ_LATENCY
+from systolith.hw.memory import LATE_READ_LATENCY
 from systolith.hw.vector import timing
 
 SIZES = {"name": "test", "rows": 8, "cols": 4, "lanes": 4}
@@ -21,11 +21,12 @@ SIZES = {"name": "test", "rows": 8, "cols": 4, "lanes": 4}
     ({"queue_depth": 1024}, "queue_depth must be a power of two from 32 to 512, not 1024"),
     ({"semaphores": 17}, "semaphores must be an integer from 6 to 16, not 17"),
     ({"bus_bytes": 8}, "bus_bytes must be a power of two from 4 to 4, not 8"),
+    ({"normalize_cycles": 3}, "normalize_cycles must be a power of two from 2 to 4, not 3"),
     ({"ext_bytes": 3}, "ext_bytes must be 0 or a power of two up to 4294967296, not 3"),
     ({"rows": 4.0}, "rows must be an integer, not 4.0"),
     ({"name": ""}, "name must be a non-empty string, not ''"),
     ({"wgt_depth": 1 << 16, "rows": 32, "cols": 32},
-     "wgt memory has 67108864 bytes, but a region holds 2097152: lower wgt_depth"),
+     "wgt memory has 67108864 bytes, but a region holds 4194304: lower wgt_depth"),
 ])
 def test_rejections(change, message):
     with pytest.raises(ConfigError) as error:
@@ -62,15 +63,15 @@ def test_identity_ignores_the_name_and_nothing_else():
 
 def test_host_address_fields():
     config = get_config("tiny")
-    assert config.host_address(Region.VEC, 8, core=3) == 3 << 24 | 4 << 21 | 8
-    with pytest.raises(ConfigError, match="offset 2097152 is outside a region of 2097152 bytes"):
-        config.host_address(Region.VEC, 1 << 21)
+    assert config.host_address(Region.VEC, 8, core=3) == 3 << 25 | 4 << 22 | 8
+    with pytest.raises(ConfigError, match="offset 4194304 is outside a region of 4194304 bytes"):
+        config.host_address(Region.VEC, 1 << 22)
 
 
 @pytest.mark.parametrize("config", CONFIGS.values(), ids=list(CONFIGS))
 def test_latencies_are_those_of_the_hardware(config):
     """What the cycle model takes from the configuration is what the stages add up to."""
     assert timing.WRITE_AT == PASS_LATENCY
-    assert timing.reduction_at(config.lanes) == config.reduction_latency
-    assert SystolicArray(config=config).latency + ACCUMULATE_LATENCY - SUMS_DELAY + READ_LATENCY \
-        == config.matrix_latency
+    assert timing.reduction_at(config) == config.reduction_latency
+    assert SystolicArray(config=config).latency + ACCUMULATE_LATENCY - SUMS_DELAY \
+        + LATE_READ_LATENCY == config.matrix_latency

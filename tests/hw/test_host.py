@@ -160,7 +160,7 @@ def test_host(bus_bytes):
              parameters={"bus_bytes": bus_bytes})
 
 
-@pytest.mark.parametrize("core", [-1, 128])
+@pytest.mark.parametrize("core", [-1, 64])
 def test_core_is_in_range(core):
-    with pytest.raises(ValueError, match=f"^core must be from 0 to 127, not {core}$"):
+    with pytest.raises(ValueError, match=f"^core must be from 0 to 63, not {core}$"):
         HostPort(config=CONFIGS[4], core=core)

@@ -317,7 +317,7 @@ def test_matrix(rows, cols, hop):
     sizes = {"rows": rows, "cols": cols, "hop": hop}
     side = MatrixSide(config=make_config(**sizes))
     groups = cols // hop if hop else 1
-    assert side.matrix.latency == rows + groups + 3
+    assert side.matrix.latency == rows + groups + 4
     simulate(side, f"matrix_{rows}x{cols}_hop{hop}", __name__, parameters=sizes)
 
 

@@ -11,7 +11,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from cocotb.triggers import ClockCycles, RisingEdge, with_timeout
 
 from systolith.hw.bus import BusMaster
-from systolith.hw.config import BEATS_IN_FLIGHT, Config, Region
+from systolith.hw.config import BEATS_IN_FLIGHT, OFFSET_BITS, Config, Region
 from systolith.hw.external import ExternalPort, ExternalRequest
 from systolith.hw.interfaces import EnginePort
 from systolith.hw.isa import Cause, Load, Store
@@ -197,7 +197,7 @@ async def a_bad_command_is_an_error_and_moves_nothing(dut, case):
 async def addresses_do_not_wrap(dut):
     bench = Bench(dut)
     await bench.start()
-    width, top = bench.config.bus_bytes, (1 << 21) - bench.config.bus_bytes
+    width, top = bench.config.bus_bytes, (1 << OFFSET_BITS) - bench.config.bus_bytes
     # The second run would begin at 0 again.
     command = Load(region=Region.ACT, rows=2, row_bytes=width, base=width, stride=top)
     await bench.commands.send([payload(command)])

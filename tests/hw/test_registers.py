@@ -34,6 +34,7 @@ async def start(dut):
 
 async def read(dut, offset):
     dut.port__address.value = int(offset)
+    await RisingEdge(dut.clk)
     await Timer(1, "ns")
     return int(dut.port__read_data.value)
 

@@ -8,6 +8,7 @@ import pytest
 from cocotb.triggers import RisingEdge
 
 from systolith.hw.config import Config
+from systolith.hw.memory import LATE_READ_LATENCY
 from systolith.hw.weight_memory import WeightMemory
 from tests.bench import parameters, reset, simulate
 from tests.hw.system_master import SystemMaster
@@ -60,17 +61,17 @@ class Bench:
                         self.words[address, bank, lane] = data[source % config.lanes]
 
     async def waves(self, count, addresses, *, stall):
-        """Tiles in random order, one a cycle; bank ``r`` answers ``1 + r`` cycles later."""
+        """Tiles in random order, one a cycle; bank ``r`` answers ``r`` cycles later than bank 0."""
         rows, dut = self.config.rows, self.dut
         started = []
-        for cycle in range(count + rows + 1):
+        for cycle in range(count + rows + LATE_READ_LATENCY):
             loading = cycle < count and self.random.random() >= stall
             address = self.random.choice(addresses)
             dut.array__load.value, dut.array__address.value = loading, address
             started.append(address if loading else None)
             await self.edge
-            for row in range(min(rows, cycle)):
-                tile = started[cycle - 1 - row]
+            for row in range(min(rows, cycle + 1 - LATE_READ_LATENCY)):
+                tile = started[cycle - LATE_READ_LATENCY - row]
                 if tile is not None:
                     got = int(dut[f"array__data__{row}"].value)
                     want = int.from_bytes(self.words[tile, row].tobytes(), "little")

@@ -65,8 +65,17 @@ def test_benchmarks_are_exact_without_time(name):
     (outcome,) = bench(select([name]), config="sim16", device=FunctionalDevice.name,
                        progress=Progress(quiet=True))
     assert outcome.bit_exact
+    assert outcome.measure.config.name == "sim16"
     assert outcome.lost is None
     assert json.loads(json.dumps(outcome.as_json()))["percent_of_peak"] is None
+
+
+def test_a_benchmark_may_have_a_configuration_of_its_own():
+    chosen = select(["layer-smollm2-decode-100-resident", "ragged-3x3x3"])
+    outcomes = bench(chosen, config="tiny", device=FunctionalDevice.name,
+                     progress=Progress(quiet=True))
+    assert [(each.as_json()["config"], each.bit_exact) for each in outcomes] == [
+        ("deep16", True), ("tiny", True)]
 
 
 def test_what_does_not_fit_is_left_out_or_refused(capsys):
@@ -108,6 +117,14 @@ def test_targets(name, share):
     assert outcome.bit_exact
     assert outcome.measure.utilization >= share
     assert get_config("sim16") == outcome.measure.config
+
+
+@pytest.mark.slow
+def test_a_layer_of_smollm2_with_its_weights_in_the_core():
+    (outcome,) = bench(select(["layer-smollm2-decode-100-resident"]), config="deep16",
+                       device="rtl", progress=Progress(quiet=True))
+    assert outcome.bit_exact
+    assert outcome.measure.utilization >= 0.9
 
 
 @pytest.mark.slow

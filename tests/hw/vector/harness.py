@@ -6,7 +6,7 @@ import cocotb
 import numpy as np
 from cocotb.triggers import RisingEdge
 
-from systolith.hw.config import Config, Region
+from systolith.hw.config import SYSTEM_READ_LATENCY, Config, Region
 from systolith.hw.isa import Command
 from systolith.hw.vector.work import COMMAND_LAYOUT
 from systolith.sw.reference import numerics
@@ -185,8 +185,8 @@ class Harness:
             await self._edge
 
     async def _collect(self, port: str, answers: list, count: int) -> None:
-        """Answers come exactly two cycles after acceptance; in all other cycles there is 0."""
-        due = [False, False]
+        """Answers come exactly on time after acceptance; in all other cycles there is 0."""
+        due = [False] * SYSTEM_READ_LATENCY
         while len(answers) < count:
             await self._edge
             value = int(self.dut[f"{port}__read_data"].value)

@@ -8,7 +8,7 @@ from systolith.hw import isa
 from systolith.hw.vector.addend import ADDEND_LATENCY, Addend
 from systolith.hw.vector.combine import COMBINE_LATENCY, Combine
 from systolith.hw.vector.saturate import SATURATE_LATENCY, Saturate
-from systolith.hw.vector.scalar import SCALAR_LATENCY, ScalarUnit
+from systolith.hw.vector.scalar import ScalarUnit, scalar_latency
 from systolith.hw.vector.validity import VALIDITY_LATENCY, Validity
 from systolith.sw.reference import numerics
 from tests.bench import parameters, simulate
@@ -113,7 +113,7 @@ async def stores(dut, kind):
                         CORNERS_32, ends, numbers(rng, 32, BEATS) << 15,
                         [-(1 << 47), (1 << 47) - 1]])
     got = await stream_through(dut, {"x": x & (1 << 48) - 1, "kind": [kind] * len(x)}, "y",
-                               SCALAR_LATENCY)
+                               scalar_latency(parameters()["normalize_cycles"]))
     want = {isa.Scalar.NONE: lambda r: numerics.saturate(r, 32),
             isa.Scalar.RECIPROCAL: numerics.reciprocal,
             isa.Scalar.INVERSE_ROOT: numerics.inverse_root,
@@ -143,8 +143,10 @@ def test_block(block):
     simulate(BLOCKS[block](lanes=LANES), block, __name__, parameters={"block": block})
 
 
-def test_scalar_unit():
-    simulate(ScalarUnit(), "scalar", __name__, parameters={"block": "scalar"})
+@pytest.mark.parametrize("cycles", [2, 4])
+def test_scalar_unit(cycles):
+    simulate(ScalarUnit(normalize_cycles=cycles), f"scalar_{cycles}", __name__,
+             parameters={"block": "scalar", "normalize_cycles": cycles})
 
 
 def test_rejects_odd_lanes():

@@ -40,15 +40,19 @@ def small_config(name: str, **changes) -> Config:
     return Config(name=name, **{**sizes, **changes})
 
 
+def config_of(size: str, given: dict) -> Config:
+    return small_config(size, **{key: given[key] for key in ("tables", "normalize_cycles")
+                                 if key in given})
+
+
 def run(size: str, testcase: str, **given) -> None:
-    config = small_config(size, tables=given.get("tables", 2))
-    simulate(VectorUnit(config=config), "vector_unit", __name__, testcase=testcase,
+    simulate(VectorUnit(config=config_of(size, given)), "vector_unit", __name__, testcase=testcase,
              parameters={"size": size, **given})
 
 
 async def harness_of(dut) -> Harness:
     given = parameters()
-    config = small_config(given["size"], tables=given.get("tables", 2))
+    config = config_of(given["size"], given)
     harness = Harness(dut, config, np.random.default_rng(given.get("seed", 1)),
                       acc_stall=given.get("stall", 0.0))
     await harness.start()
@@ -159,7 +163,6 @@ def test_full_rate():
 async def latencies(dut):
     """``retire`` comes with the last write, in order, and early where nothing is reduced."""
     harness = await harness_of(dut)
-    lanes = harness.config.lanes
     plain = Pass(rows=1, beats=1, valid=4, sink=Sink.ACT)
     reducing = Pass(rows=1, beats=1, valid=4, reduce=Reduce.MAX)
     cycles = {}
@@ -172,7 +175,7 @@ async def latencies(dut):
             await harness.execute(command)
         await harness.drain()
         cycles[name] = [cycle - watcher.result() for cycle in harness.retire_cycles]
-    late = reduction_at(lanes)
+    late = reduction_at(harness.config)
     assert cycles == {"plain": [WRITE_AT], "reducing": [late],
                       "mixed": [late, late + 1, late + 2]}
 
@@ -185,8 +188,9 @@ async def first_beat(harness: Harness) -> int:
         await cocotb.triggers.RisingEdge(harness.dut.clk)
 
 
-def test_latencies():
-    run("tiny", "latencies")
+@pytest.mark.parametrize("normalize_cycles", [2, 4])
+def test_latencies(normalize_cycles):
+    run("tiny", "latencies", normalize_cycles=normalize_cycles)
 
 
 #: Commands at fault on the configuration ``tiny`` with one table, by what is wrong with them.

@@ -40,18 +40,18 @@ def ends(*moves, ports=None, **external):
 
 @pytest.mark.parametrize("latency", [1, 8, 60])
 def test_a_load_takes_a_cycle_a_beat_after_the_latency(latency):
-    assert ends(load(100), latency=latency) == [100 + latency + 3]
+    assert ends(load(100), latency=latency) == [100 + latency + 5]
 
 
 def test_latency_beyond_the_beats_in_flight_costs_throughput():
     first, second = ends(load(64), load(64), latency=200)
-    assert first == 64 + 203
+    assert first == 64 + 205
     assert second == first + 204
 
 
 def test_loads_follow_without_a_gap_but_a_store_waits_for_all_beats():
-    assert ends(load(10), load(5)) == [21, 26]
-    assert ends(load(10), store(5)) == [21, 21 + 5 + 4]
+    assert ends(load(10), load(5)) == [23, 28]
+    assert ends(load(10), store(5)) == [23, 23 + 5 + 6]
 
 
 def test_a_slow_memory_sets_the_pace():
@@ -62,22 +62,22 @@ def test_a_slow_memory_sets_the_pace():
 def test_the_other_engines_go_first():
     moves = [load(8)]
     ports = Ports(CONFIG, moves)
-    ports.writes(Region.ACT, np.arange(14, 24))
-    assert ends(*moves, ports=ports) == [19 + 10]
+    ports.writes(Region.ACT, np.arange(16, 26))
+    assert ends(*moves, ports=ports) == [21 + 10]
 
 
 def test_a_store_of_weights_meets_the_array_bank_by_bank():
     move = store(2, Region.WGT)  # banks 0 and 1
     ports = Ports(CONFIG, [move])
-    ports.reads(Region.WGT, np.array([1, 2]))
-    # Bank 0 is read in cycles 1 and 2, bank 1 in cycles 2 and 3.
-    assert ends(move, ports=ports) == [4 + 4]
+    ports.reads(Region.WGT, np.array([2, 3]))
+    # Bank 0 is read in cycles 2 and 3, bank 1 in cycles 3 and 4.
+    assert ends(move, ports=ports) == [5 + 6]
 
 
 def test_a_store_of_accumulators_meets_array_and_vector_unit_in_its_half():
     move = store(2, Region.ACC)
     ports = Ports(CONFIG, [move])
-    ports.array_reads(0, np.array([1]))
-    ports.vector_reads(0, np.array([2]))
-    ports.vector_reads(1, np.arange(9))
-    assert ends(move, ports=ports) == [4 + 4]
+    ports.array_reads(0, np.array([2]))
+    ports.vector_reads(0, np.array([3]))
+    ports.vector_reads(1, np.arange(10))
+    assert ends(move, ports=ports) == [5 + 6]

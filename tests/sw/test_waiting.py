@@ -1,7 +1,7 @@
 """What a run that does not end says about each engine."""
 from systolith.hw.isa import ENGINES, Engine, Load, Pass, Product
-from systolith.sim.waiting import describe
 from systolith.sw.runtime.device import Counters, EngineCounters
+from systolith.sw.runtime.waiting import describe
 
 PRODUCT = Product(count0=1, count1=1, count2=1)
 

@@ -1,0 +1,1 @@
+"""Boards: pins, clocks and the top level that goes into their FPGA."""

@@ -1,0 +1,81 @@
+"""The top level that goes into the FPGA of a board: pins, clock and reset around a machine."""
+from amaranth import *
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from systolith.hw.boards.board import Board
+from systolith.hw.boards.pll import Pll
+from systolith.hw.boards.reset import PowerOnReset
+
+#: Name of the top module.
+TOP = "board"
+
+#: What a machine must have, one bit each: the UART, idle at one, and its state for the lamps.
+MACHINE = {"rx": In, "tx": Out, "fault": Out}
+
+
+class BoardTop(wiring.Component):
+    """A machine on a board. The vendor's PLL is here alone, so the machine can be simulated.
+
+    Parameters
+    ----------
+    board : Board
+        Pins and clocks.
+    machine : wiring.Component
+        Works in the domain ``sync``; has the members ``rx``, ``tx`` and ``fault`` of one bit.
+
+    Members
+    -------
+    clock : In(1)
+        Pin of the oscillator.
+    rx : In(1), tx : Out(1)
+        Pins of the UART.
+    ready, fault : Out(1)
+        Pins of the lamps, in the level that the board needs: reset is over; the machine stopped.
+    high_0, ... : Out(1)
+        Pins that are held at one.
+
+    Raises
+    ------
+    TypeError
+        When a parameter is of another kind, or the machine lacks a member.
+    """
+
+    def __init__(self, *, board, machine):
+        if not isinstance(board, Board):
+            raise TypeError(f"board must be a Board, not {board!r}")
+        members = dict(machine.signature.members.items())
+        for name, flow in MACHINE.items():
+            if name not in members or members[name].flow is not flow or members[name].shape != 1:
+                raise TypeError(f"machine must have a member {name}: {flow.name}(1)")
+        self._board, self._machine = board, machine
+        inputs = ("clock", "rx")
+        super().__init__({port: In(1) if port in inputs else Out(1) for port in board.pins})
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.pll = pll = Pll(board=self._board)
+        m.submodules.power_on = power_on = PowerOnReset()
+        m.submodules.machine = machine = self._machine
+        sync, power = ClockDomain("sync"), ClockDomain("power", reset_less=True)
+        m.domains += [sync, power]
+        received = self._received(m)
+        m.d.comb += [
+            pll.reference.eq(self.clock), power_on.locked.eq(pll.locked),
+            sync.clk.eq(pll.clock), power.clk.eq(pll.clock), sync.rst.eq(power_on.reset),
+            machine.rx.eq(received), self.tx.eq(machine.tx),
+            *self._lamps(~power_on.reset, machine.fault),
+        ]
+        m.d.comb += [getattr(self, port).eq(1) for port in self._board.pins
+                     if port.startswith("high")]
+        return m
+
+    def _received(self, m):
+        """The UART's input in step with the clock; idle until then."""
+        first, second = Signal(init=1), Signal(init=1)
+        m.d.power += [first.eq(self.rx), second.eq(first)]
+        return second
+
+    def _lamps(self, ready, fault):
+        for port, lit in (("ready", ready), ("fault", fault)):
+            yield getattr(self, port).eq(lit ^ getattr(self._board, port).inverted)

@@ -1,0 +1,91 @@
+"""The machine: everything that a board has in its FPGA behind clock, reset and pins."""
+from amaranth import *
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out, connect
+
+from systolith.hw.chip import Chip
+from systolith.hw.config import ADDRESS_BITS
+from systolith.hw.external_ram import ExternalRam
+from systolith.hw.external_share import ExternalShare
+from systolith.hw.link.beats import Beats
+from systolith.hw.link.link import Link
+
+#: Name of the top module where the machine is simulated by itself.
+TOP = "machine"
+
+
+class Machine(wiring.Component):
+    """The chip, its external memory, and the link that brings a host to both.
+
+    A RESET of the link resets all but the link; memories keep their content.
+
+    Parameters
+    ----------
+    config : :class:`Config`
+        All sizes of the chip.
+    clock_hz, baud : number
+        Clock, and bits a second of the UART.
+    memory : wiring.Component, optional
+        External memory, with a member ``user`` as that of :class:`ExternalRam` and its ``size``
+        in bytes; it must survive a reset in the middle of accesses. By default block RAM of
+        ``ext_bytes``.
+    ext_bytes : int
+        Bytes of block RAM that serve as external memory.
+
+    Members
+    -------
+    rx : In(1), tx : Out(1)
+        UART, in step with the clock.
+    fault : Out(1)
+        The chip's host port does not answer.
+
+    Raises
+    ------
+    ValueError
+        When the clock does not give the baud rate, or ``ext_bytes`` is no power of two.
+    """
+
+    def __init__(self, *, config, clock_hz, baud, memory=None, ext_bytes=1 << 16):
+        self._config = config
+        self._memory = memory or ExternalRam(bus_bytes=config.bus_bytes, size=ext_bytes)
+        self._link = Link(clock_hz=clock_hz, baud=baud, ext_bytes=self._memory.size,
+                          bus_bytes=config.bus_bytes)
+        super().__init__({"rx": In(1, init=1), "tx": Out(1, init=1), "fault": Out(1)})
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.link = link = self._link
+        m.d.comb += [link.rx.eq(self.rx), self.tx.eq(link.tx), self.fault.eq(link.dead)]
+        bus_bytes = self._config.bus_bytes
+        chip, beats, share = (Chip(config=self._config), Beats(bus_bytes=bus_bytes),
+                              ExternalShare(bus_bytes=bus_bytes))
+        blocks = {"chip": chip, "beats": beats, "share": share, "memory": self._memory}
+        for name, block in blocks.items():
+            m.submodules[name] = ResetInserter(link.reset)(block)
+        for name in ("request", "write"):
+            connect(m, getattr(chip, f"ext_{name}"), getattr(share.chip, name))
+            connect(m, getattr(beats, name), getattr(share.link, name))
+        connect(m, share.chip.read, chip.ext_read)
+        connect(m, share.link.read, beats.read)
+        connect(m, share.memory, self._memory.user)
+        self._route(m, link.port, chip, beats.port)
+        return m
+
+    def _route(self, m, port, chip, external):
+        """To the chip or to external memory; the link has one access under way at a time."""
+        request, response = port.request, port.response
+        selected = request.p.external
+        m.d.comb += [
+            chip.host_request.valid.eq(request.valid & ~selected),
+            chip.host_request.p.write.eq(request.p.write),
+            chip.host_request.p.address.eq(request.p.address[:ADDRESS_BITS]),
+            chip.host_request.p.data.eq(request.p.data),
+            external.request.valid.eq(request.valid & selected),
+            external.request.payload.eq(request.payload),
+            request.ready.eq(Mux(selected, external.request.ready, chip.host_request.ready)),
+            response.valid.eq(external.response.valid | chip.host_response.valid),
+            response.payload.eq(Mux(external.response.valid, external.response.payload,
+                                    chip.host_response.payload)),
+            external.response.ready.eq(response.ready),
+            chip.host_response.ready.eq(response.ready),
+        ]

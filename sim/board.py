@@ -1,0 +1,135 @@
+"""The simulated machine of a board as a Python object: a thin layer over ``board.cpp``."""
+import ctypes
+from ctypes import POINTER, c_char_p, c_int, c_uint8, c_uint64, c_void_p
+from pathlib import Path
+
+from systolith.hw.config import Config
+from systolith.hw.machine import TOP, Machine
+from systolith.hw.verilog import to_verilog
+from systolith.sim.chip import hardware_digest
+from systolith.sim.harness import HarnessError
+from systolith.sim.progress import Progress
+from systolith.sim.store import cached, digest
+from systolith.sim.verilate import build_library
+
+HARNESS = Path(__file__).with_name("board.cpp")
+
+#: Bytes that one call takes at most.
+ROOM = 4096
+
+_BYTES = POINTER(c_uint8)
+_SIGNATURES = {
+    "create": (c_void_p, [c_uint64, c_uint64]),
+    "destroy": (None, [c_void_p]),
+    "cycles": (c_uint64, [c_void_p]),
+    "send": (None, [c_void_p, c_char_p, c_uint64]),
+    "run": (c_uint64, [c_void_p, c_uint64, _BYTES, c_uint64]),
+    "sending": (c_int, [c_void_p]),
+    "trace": (c_int, [c_void_p, c_char_p]),
+}
+
+
+def machine_verilog(config: Config, *, clocks_per_bit: float, ext_bytes: int,
+                    progress: Progress) -> str:
+    """Verilog of the machine, from the cache or generated."""
+    def build(folder: Path) -> None:
+        with progress.stage("Verilog"):
+            # Only the ratio of clock and baud rate is in the hardware.
+            machine = Machine(config=config, clock_hz=1e6 * clocks_per_bit, baud=1e6,
+                              ext_bytes=ext_bytes)
+            (folder / f"{TOP}.v").write_text(to_verilog(machine, name=TOP).text)
+
+    key = digest(hardware_digest(config), f"{TOP} {clocks_per_bit!r} {ext_bytes}")
+    return (cached("verilog", key, build) / f"{TOP}.v").read_text()
+
+
+class SimulatedBoard:
+    """One machine and the host's end of its line. Use it in a ``with`` statement or ``close`` it.
+
+    Parameters
+    ----------
+    config : Config
+        Sizes of the chip.
+    clocks_per_bit : float
+        Cycles of the clock in a bit time, at least 4.
+    ext_bytes : int
+        Bytes of external memory, a power of two.
+    deviation : float
+        How much faster than the machine's the host's bits are, as a fraction of the baud rate.
+    trace : bool
+        Build with waves; :meth:`trace` writes them.
+    progress : Progress, optional
+        Where the stages of the build are shown.
+
+    Raises
+    ------
+    ToolchainError
+        When the machine cannot be built.
+    """
+
+    def __init__(self, config: Config, *, clocks_per_bit: float = 4, ext_bytes: int = 1 << 20,
+                 deviation: float = 0.0, trace: bool = False, progress: Progress | None = None):
+        self._handle = None
+        progress = progress or Progress(quiet=True)
+        verilog = machine_verilog(config, clocks_per_bit=clocks_per_bit, ext_bytes=ext_bytes,
+                                  progress=progress)
+        library = build_library(verilog, top=TOP, harness=HARNESS, trace=trace, progress=progress)
+        self._call = _functions(library)
+        bit = round((1 << 16) * clocks_per_bit / (1 + deviation))
+        self._handle = self._call["create"](bit, bit)
+
+    def __enter__(self) -> "SimulatedBoard":
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Free the machine; a second call does nothing."""
+        if self._handle:
+            self._call["destroy"](self._handle)
+            self._handle = None
+
+    @property
+    def cycles(self) -> int:
+        """Clock cycles since creation."""
+        return self._call["cycles"](self._handle)
+
+    def send(self, data: bytes) -> None:
+        """Put bytes at the end of those that wait for the line."""
+        self._call["send"](self._handle, data, len(data))
+
+    @property
+    def sending(self) -> bool:
+        """Whether a byte is on the line or waits for it."""
+        return bool(self._call["sending"](self._handle))
+
+    def run(self, cycles: int, room: int = ROOM) -> bytes:
+        """Run until ``room`` bytes have come, at most so many cycles; the bytes."""
+        buffer = (c_uint8 * room)()
+        return bytes(buffer[:self._call["run"](self._handle, cycles, buffer, room)])
+
+    def trace(self, path: Path) -> None:
+        """Write a VCD from here on; needs ``trace=True``.
+
+        Raises
+        ------
+        HarnessError
+            When it cannot be written.
+        """
+        if self._call["trace"](self._handle, str(path).encode()):
+            raise HarnessError(f"cannot write a trace to {path}: the simulator was built without "
+                               "traces, or the folder cannot be written")
+
+
+def _functions(library: Path) -> dict:
+    """The functions of a library, each with its types declared, under their short names."""
+    loaded = ctypes.CDLL(str(library))
+    functions = {}
+    for name, (result, arguments) in _SIGNATURES.items():
+        functions[name] = function = getattr(loaded, f"systolith_board_{name}")
+        function.restype, function.argtypes = result, arguments
+    return functions

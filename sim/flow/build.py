@@ -1,0 +1,137 @@
+"""Builds the bitstream of a board: Verilog, Yosys, nextpnr with several seeds, packer."""
+import json
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from systolith.hw.boards.board import Board
+from systolith.hw.boards.constraints import constraints
+from systolith.hw.boards.pll import dividers
+from systolith.hw.boards.top import TOP, BoardTop
+from systolith.hw.config import Config
+from systolith.hw.configs import get_config
+from systolith.hw.verilog import to_verilog
+from systolith.sim.chip import hardware_digest
+from systolith.sim.flow import absorb, netlist, synthesis
+from systolith.sim.flow.place import PLACED, Trial, try_seeds
+from systolith.sim.flow.reports import bitstream_path, write_report
+from systolith.sim.flow.tools import FlowError, find_tool, warm
+from systolith.sim.progress import Progress
+from systolith.sim.store import cached, digest
+
+
+@dataclass(frozen=True)
+class Built:
+    """A finished build.
+
+    ``bitstream`` is what goes into the board, ``report`` the values of its ``report.json``.
+    """
+
+    board: Board
+    bitstream: Path
+    report: dict[str, object]
+
+
+def build(board: Board, *, seeds: Sequence[int], jobs: int, force: bool,
+          progress: Progress) -> Built:
+    """Build a board's bitstream, or take up where a former build of the same inputs ended.
+
+    All seeds are tried; the fastest is packed.
+
+    Parameters
+    ----------
+    seeds : sequence of int
+        Seeds of the placer.
+    jobs : int
+        Processes that place and route at the same time.
+    force : bool
+        Write the bitstream even when it misses its timing.
+
+    Raises
+    ------
+    FlowError
+        When a tool is missing or fails, or no seed meets the timing and ``force`` is not set.
+    """
+    warm(board.family, progress)
+    synthesized = _synthesize(board, progress)
+    cells = json.loads((synthesized / "cells.json").read_text())
+    trials: list[Trial] = []
+    with progress.stage("place and route"):
+        for trial in try_seeds(board, synthesized / "netlist.json", constraints(board),
+                               seeds=seeds, jobs=jobs):
+            trials.append(trial)
+            progress.note(f"  seed {trial.seed}: {trial.timing.mhz:.1f} MHz, "
+                          f"{board.clock_mhz:g} required")
+    best = max(trials, key=lambda trial: trial.timing.mhz)
+    if not best.timing.met and not force:
+        raise FlowError(_missed(board, best, trials))
+    return _finish(board, best, trials, cells, progress)
+
+
+def machine_of(board: Board, config: Config):
+    """What a board has behind clock, reset and pins; external memory is block RAM."""
+    from systolith.hw.machine import Machine
+
+    return Machine(config=config, clock_hz=dividers(board).mhz * 1e6, baud=board.baud,
+                   ext_bytes=config.ext_bytes)
+
+
+def _synthesize(board: Board, progress: Progress) -> Path:
+    """Folder with ``netlist.json`` and ``cells.json``."""
+    config = get_config(board.config)
+
+    def generate(folder: Path) -> None:
+        with progress.stage("Verilog"):
+            top = BoardTop(board=board, machine=machine_of(board, config))
+            design = to_verilog(top, name=TOP)
+        (folder / "top.v").write_text(design.text)
+
+    source = cached("board-verilog", digest(hardware_digest(config), board.name),
+                    generate) / "top.v"
+
+    def synthesize(folder: Path) -> None:
+        shutil.copy(source, folder)
+        with progress.stage("Yosys"):
+            synthesis.synthesize(board.family, folder=folder, source="top.v", top=TOP)
+
+    key = digest(source.read_bytes(), find_tool("yosys").version,
+                 synthesis.script(board.family, source="top.v", top=TOP),
+                 *(Path(module.__file__ or "").read_bytes() for module in (absorb, netlist)))
+    return cached("synthesis", key, synthesize)
+
+
+def _missed(board: Board, best: Trial, trials: Sequence[Trial]) -> str:
+    seeds = ", ".join(f"{trial.seed} ({trial.timing.mhz:.1f} MHz)"
+                      for trial in sorted(trials, key=lambda trial: trial.seed))
+    return (f"{board.name} misses its timing, so no bitstream is written: clock "
+            f"{best.timing.clock} must reach {board.clock_mhz:g} MHz; seeds tried: {seeds}. "
+            f"Slowest path of seed {best.seed}: {best.timing.describe_path()}. "
+            "Try more --seeds; --force writes it all the same")
+
+
+def _finish(board: Board, best: Trial, trials: Sequence[Trial], cells: dict[str, int],
+            progress: Progress) -> Built:
+    bitstream = bitstream_path(board)
+    bitstream.parent.mkdir(parents=True, exist_ok=True)
+    with progress.stage("pack"):
+        _pack(board, best.folder, bitstream)
+    report = {
+        "board": board.name, "config": board.config, **cells, "mhz_required": board.clock_mhz,
+        "mhz": round(best.timing.mhz, 1), "met": best.timing.met,
+        "mhz_by_seed": {str(trial.seed): round(trial.timing.mhz, 1) for trial in trials},
+        "path": best.timing.describe_path(), "bitstream": str(bitstream),
+        "macs_per_cycle": get_config(board.config).peak_macs_per_cycle,
+        "seconds": {name: round(seconds, 1) for name, seconds in progress.seconds.items()},
+    }
+    write_report(board, report)
+    return Built(board, bitstream, report)
+
+
+def _pack(board: Board, placed: Path, bitstream: Path) -> None:
+    name = {"ice40": "icepack", "ecp5": "ecppack"}[board.family]
+    options = ["--compress"] if board.family == "ecp5" else []
+    # Packaged tools see only the folder in which they run.
+    source = Path(shutil.copy(placed / PLACED[board.family], bitstream.parent))
+    find_tool(name).run(*options, source.name, bitstream.name, folder=bitstream.parent)
+    source.unlink()

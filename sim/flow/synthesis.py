@@ -1,0 +1,79 @@
+"""Verilog to a netlist of a family's cells, by Yosys, and what is in it."""
+import json
+import re
+from collections import Counter
+from pathlib import Path
+
+from systolith.hw.boards.pll import ECP5_ATTRIBUTES
+from systolith.sim.flow.absorb import absorb
+from systolith.sim.flow.netlist import Netlist
+from systolith.sim.flow.tools import find_tool
+
+#: `-no-rw-check`: no word is read while it is written, so no logic that watches for it. No `-dsp`
+#: for the iCE40: it would rewrite multipliers that are instances into unregistered ones.
+_SCRIPTS = {
+    "ice40": "read_verilog {source}; synth_ice40 -no-rw-check -abc9 -device u -top {top}; "
+             "write_json netlist.json",
+    "ecp5": "read_verilog {source}; synth_ecp5 -no-rw-check -top {top}; "
+            "setattr {attributes} t:EHXPLLL; write_json netlist.json",
+}
+
+#: What the figures count, by family: names of cell types.
+_KINDS = {
+    "ice40": {"lut": r"SB_LUT4", "carry": r"SB_CARRY", "ff": r"SB_DFF\w*", "dsp": r"SB_MAC16",
+              "bram": r"SB_RAM40_4K\w*", "spram": r"SB_SPRAM256KA"},
+    "ecp5": {"lut": r"LUT4", "carry": r"CCU2C", "ff": r"TRELLIS_FF", "dsp": r"MULT18X18D",
+             "bram": r"DP16KD", "lutram": r"TRELLIS_DPR16X4"},
+}
+
+def script(family: str, *, source: str, top: str) -> str:
+    """The commands for Yosys; they write ``netlist.json``."""
+    attributes = " ".join(f'-set {name} "{value}"' for name, value in ECP5_ATTRIBUTES.items())
+    return _SCRIPTS[family].format(source=source, top=top, attributes=attributes)
+
+
+def synthesize(family: str, *, folder: Path, source: str, top: str) -> dict[str, int]:
+    """Write ``netlist.json`` in a folder that holds the Verilog.
+
+    Returns
+    -------
+    dict[str, int]
+        Cells by kind: ``lut``, ``carry``, ``ff``, ``dsp``, ``bram`` and those of the family.
+
+    Raises
+    ------
+    FlowError
+        When Yosys fails.
+    """
+    find_tool("yosys").run("-q", "-p", script(family, source=source, top=top), folder=folder)
+    path = folder / "netlist.json"
+    design = json.loads(path.read_text())
+    netlist = Netlist(design, top=top)
+    if family == "ecp5":
+        absorb(netlist)
+        path.write_text(json.dumps(design))
+    counts = count(family, netlist)
+    (folder / "cells.json").write_text(json.dumps(counts))
+    return counts
+
+
+def count(family: str, netlist: Netlist) -> dict[str, int]:
+    """Cells of a netlist by kind."""
+    types = Counter(cell["type"] for cell in netlist.cells.values())
+    return {kind: sum(number for name, number in types.items() if re.fullmatch(pattern, name))
+            for kind, pattern in _KINDS[family].items()}
+
+
+def block_rams(family: str, netlist: Netlist) -> Counter[str]:
+    """Block RAMs by the memory that they hold, as :func:`plain_path` names it."""
+    found: Counter[str] = Counter()
+    for name, cell in netlist.cells.items():
+        if re.fullmatch(_KINDS[family]["bram"], cell["type"]):
+            # Yosys numbers the parts of a memory after its name.
+            found[plain_path(re.sub(r"(\.\d+)+$", "", name))] += 1
+    return found
+
+
+def plain_path(name: str) -> str:
+    """A hierarchical name without digits and underscores, in which Verilog's names may differ."""
+    return re.sub(r"[_$\d]+", "", name)
