@@ -5,7 +5,8 @@ from systolith.hw.isa import Combine, Command, Function, Output, Pass, Reduce, S
 from systolith.sw.compiler.fields import Span, tensor
 from systolith.sw.decoder.plan import SIGMOID_TABLE
 from systolith.sw.decoder.rows import RowLowering
-from systolith.sw.reference.decoder import MAGNITUDE_BITS, ROW_MAX, QuantizedLayer, tensor_word
+from systolith.sw.reference.decoder import QuantizedLayer
+from systolith.sw.reference.rows import MAGNITUDE_BITS, ROW_MAX, tensor_word
 
 
 class FeedForwardLowering(RowLowering):

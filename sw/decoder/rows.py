@@ -19,7 +19,8 @@ from systolith.sw.compiler.layout import ceil_div
 from systolith.sw.decoder.plan import Scratch, Tiles
 from systolith.sw.decoder.residents import Residents
 from systolith.sw.decoder.weights import Chunk, Weights
-from systolith.sw.reference.decoder import LENGTH_BITS, ROW_MAX, QuantizedDecoder, tensor_word
+from systolith.sw.reference.decoder import LENGTH_BITS, QuantizedDecoder
+from systolith.sw.reference.rows import ROW_MAX, tensor_word
 
 
 class RowLowering:
