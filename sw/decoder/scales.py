@@ -35,8 +35,8 @@ class LayerScales:
 class DecoderScales:
     """Largest magnitudes of the columns of the residual ``x`` (2 * layers + 1, d), before the first
     layer and after each half of each layer; of what the last ``norm`` (d,) gives before its gain;
-    of the logits, and of each layer's parts. ``typical`` (2 * layers + 1,) is the root mean square
-    of the residual's elements at each place, that of the median row."""
+    of the logits, and of each layer's parts. ``typical`` (2 * layers + 1,) is the magnitude of the
+    residual's median element at each place."""
 
     x: Floats
     typical: Floats
@@ -102,8 +102,8 @@ def _columns(samples: Sequence[Floats]) -> Floats:
 
 
 def _typical(xs: Sequence[Floats]) -> float:
-    """Root mean square of the elements of the median row."""
-    return float(np.sqrt(np.median(np.square(np.concatenate(xs)).mean(axis=1))))
+    """Magnitude of the median element."""
+    return float(np.median(np.abs(np.concatenate(xs)))) or 1.0
 
 
 def _largest(samples: Sequence[Floats]) -> float:

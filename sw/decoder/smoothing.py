@@ -15,10 +15,10 @@ from systolith.sw.reference.weights import Floats
 #: A residual that outgrows its first magnitude by this factor gets larger units on the way.
 GROWTH = 16.0
 
-#: Rounding error of a residual in one unit, relative to its typical row, from which on each column
-#: gets a unit of its own. It is 0.01 % in glassllm and 0.2 % in the mathformers, where columns are
-#: of like size, and ? % in SmolLM2.
-RESIDUAL_ERROR = 0.01
+#: Rounding error of a residual in one unit, relative to its median element, from which on each
+#: column gets a unit of its own. It is below 0.05 % in glassllm and at most 0.2 % in the
+#: mathformers, whose columns are of like size; it would be 25 % in SmolLM2.
+RESIDUAL_ERROR = 0.02
 
 #: Least unit of a column, relative to the largest.
 LEAST_UNIT = 2.0 ** -16
@@ -33,7 +33,7 @@ MEASURE_FACTOR, LENGTH_FACTOR, LENGTH_MAX = 256.0, 65535.0, 16384.0
 
 def residual_units(scales: DecoderScales) -> Floats:
     """The unit of the residual at each place, (places, 1); or that of each column, (places, d),
-    where one for all is too coarse.
+    where one for all is too coarse, as the samples of calibration show.
 
     It is the same at all places, but a larger one from where the residual outgrows its magnitude.
     """

@@ -153,6 +153,11 @@ class QuantizedDecoder:
         return self.embedding.shape[0]
 
     @property
+    def columned(self) -> bool:
+        """Whether the residual's columns have units of their own, in all norms."""
+        return self.norm is not None
+
+    @property
     def head_dim(self) -> int:
         """Elements hd of a head."""
         return self.rope.shape[1]
