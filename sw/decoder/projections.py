@@ -10,13 +10,13 @@ from systolith.sw.reference.decoder import QuantizedLayer
 class ProjectionLowering(RowLowering):
     """Writes the linear parts of attention; keys and values go to the cache."""
 
-    def inputs(self, index: int) -> Iterator[Command]:
+    def inputs(self, index: int, layer: QuantizedLayer) -> Iterator[Command]:
         """Norm, queries, keys and values; a block's norm comes before the drains of the last."""
-        yield from self.norm(*self.blocks[0])
+        yield from self.norm(f"norm1 {index}", layer.norm1, self.blocks[0])
         for number, block in enumerate(self.blocks):
             yield from self._project(index, number, block)
             if number + 1 < len(self.blocks):
-                yield from self.norm(*self.blocks[number + 1])
+                yield from self.norm(f"norm1 {index}", layer.norm1, self.blocks[number + 1])
             yield from self._project_passes(index, number, block)
 
     def output(self, index: int, layer: QuantizedLayer) -> Iterator[Command]:
@@ -74,5 +74,5 @@ class ProjectionLowering(RowLowering):
         left = {"act_base": self.scratch.q.base + start, "count0": self.model.heads * tiles.head_in,
                 "act0_stride": self.scratch.length, "count1": end - start, "act1_stride": 1}
         yield from self.product(f"out{index}", left, acc, tiles.width_stride)
-        yield from self.grow(layer.grow_attention, block)
+        yield from self.grow(f"grow_attention{index}", layer.grow_attention, block)
         yield from self.add(f"out{index}", acc, block)
