@@ -151,6 +151,6 @@ def test_a_window_of_smollm2():
     rows = result_of("eval", "smollm2", "--samples", 256)
     assert [row["measure"] for row in rows] == ["perplexity of plays", "perplexity of news"]
     for row in rows:
-        # 3 % are asked for; one unit for all columns of the residual costs far more.
-        assert row["int8"] < row["ours"] < 1.4 * row["float"]
-        assert row["int8"] < 1.08 * row["float"]
+        # 3 % of far more tokens are asked for; a window of news has 5 %.
+        assert row["int8"] < row["ours"] < 1.06 * row["float"]
+        assert row["int8"] < 1.04 * row["float"]
