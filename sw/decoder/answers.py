@@ -1,6 +1,7 @@
 """Exact answers of the mathformers to all problems of single digits."""
 from collections.abc import Callable
 
+from systolith.sw.decoder.samples import END
 from systolith.sw.decoder.ways import Step, Ways
 from systolith.sw.models.accuracy import Measure, Ticks
 from systolith.sw.models.model import Model

@@ -11,22 +11,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from systolith.sw.compiler.quantize import INT8_MAX
-from systolith.sw.decoder.quantize import SIGMOID_DOMAIN
+from systolith.sw.decoder.quantize import SIGMOID_UNIT
 from systolith.sw.reference import numerics
-from systolith.sw.reference.decoder import (
-    LENGTH_BITS,
-    MAGNITUDE_BITS,
-    ROW_MAX,
-    Cache,
+from systolith.sw.reference.decoder import LENGTH_BITS, Cache
+from systolith.sw.reference.numerics import COMBINE_SHIFT, EXP2_FRACTION, NARROW_SHIFT, Ints
+from systolith.sw.reference.quantized_decoder import (
+    Columns,
     Linear,
     QuantizedDecoder,
     QuantizedLayer,
 )
-from systolith.sw.reference.numerics import COMBINE_SHIFT, EXP2_FRACTION, NARROW_SHIFT, Ints
+from systolith.sw.reference.rows import MAGNITUDE_BITS, ROW_MAX
 from systolith.sw.reference.weights import Floats
 
-#: Largest probability of a row, and what one unit of the sigmoid's input stands for.
-P_MAX, SIGMOID_UNIT = 255, SIGMOID_DOMAIN / (1 << 15)
+#: Largest probability of a row.
+P_MAX = 255
 
 
 class SimulatedDecoder:
@@ -48,11 +47,11 @@ class SimulatedDecoder:
         rope = model.rope[position:position + len(ids)] / 2.0 ** COMBINE_SHIFT     # (T, hd)
         x = model.embedding[list(ids)].astype(float)                    # (T, d)
         for index, layer in enumerate(model.layers):
-            mixed = _attention(*_normalized(x), layer, rope, cache, index)
+            mixed = _attention(*_normalized(x, layer.norm1), layer, rope, cache, index)
             x = _grown(x, layer.grow_attention) + _project(mixed, 1.0, layer.out)
-            y = _feed_forward(*_normalized(x), layer)
+            y = _feed_forward(*_normalized(x, layer.norm2), layer)
             x = _grown(x, layer.grow_feed_forward) + y
-        return _project(*_normalized(x), model.head)
+        return _project(*_normalized(x, model.norm), model.head)
 
 
 def factors(words: ArrayLike) -> Floats:
@@ -61,11 +60,16 @@ def factors(words: ArrayLike) -> Floats:
     return multiplier / 2.0 ** shift
 
 
-def _normalized(x: Floats) -> tuple[Floats, Floats]:
+def _normalized(x: Floats, columns: Columns | None) -> tuple[Floats, Floats]:
     """INT8 rows (T, d) of the residual, and the factor (T, 1) of the product with each."""
+    smooth: Floats | float = ROW_MAX
+    scale: Floats | float = 1 << LENGTH_BITS
     largest = _largest(x)
-    length = np.linalg.norm(x, axis=1, keepdims=True) / largest * (1 << LENGTH_BITS)
-    return np.rint(x / largest * ROW_MAX), 1 / np.maximum(length, 1.0)
+    if columns is not None:
+        largest = _largest(x * factors(columns.measure))
+        smooth, scale = factors(columns.smooth), factors(columns.length)
+    length = np.linalg.norm(x * scale, axis=1, keepdims=True) / largest
+    return np.rint(x * smooth / largest), 1 / np.maximum(length, 1.0)
 
 
 def _largest(x: Floats) -> Floats:
@@ -133,6 +137,6 @@ def _feed_forward(h: Floats, row: Floats, layer: QuantizedLayer) -> Floats:
     return _project(np.rint(hidden / largest * ROW_MAX), magnitude, layer.down)
 
 
-def _grown(x: Floats, word: ArrayLike | None) -> Floats:
+def _grown(x: Floats, words: ArrayLike | None) -> Floats:
     """The residual (T, d) in larger units."""
-    return x if word is None else x * factors(word)
+    return x if words is None else x * factors(words)

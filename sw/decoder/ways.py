@@ -5,13 +5,13 @@ The machine's side is the integer reference, which equals the devices byte for b
 from collections.abc import Callable, Sequence
 from typing import Self
 
-from systolith.sw.decoder.quantize import quantize_decoder
+from systolith.sw.decoder.choose import choose
 from systolith.sw.decoder.samples import calibration_samples
-from systolith.sw.decoder.scales import calibrate_decoder
 from systolith.sw.decoder.simulate import SimulatedDecoder
 from systolith.sw.models.model import Model
 from systolith.sw.reference import llama
-from systolith.sw.reference.decoder import Cache, QuantizedDecoder, decode
+from systolith.sw.reference.decoder import Cache, decode
+from systolith.sw.reference.quantized_decoder import QuantizedDecoder
 from systolith.sw.reference.weights import Floats, LlamaWeights
 
 #: Takes the new tokens of a text, from its first on, and gives the best token after them.
@@ -35,8 +35,8 @@ class Ways:
     def of(cls, model: Model) -> Self:
         """Quantized as for the machine; no configuration changes the integers."""
         samples = calibration_samples(model)
-        return cls(model.weights,
-                   quantize_decoder(model.weights, calibrate_decoder(model.weights, samples)))
+        integers, _ = choose(model.weights, samples)
+        return cls(model.weights, integers)
 
     def logits(self, ids: Sequence[int]) -> tuple[Floats, Floats, Floats]:
         """Logits (T, V) of tokens ``ids`` (T,), a text from its first token on, in each way."""

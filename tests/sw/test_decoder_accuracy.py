@@ -13,6 +13,7 @@ from systolith.sw.models import ModelError, load_model
 from systolith.sw.models.accuracy import Measure
 from systolith.sw.reference.decoder import Cache
 from systolith.sw.reference.numerics import scale_word
+from tests.sw.decoders import quantized, random_decoder, random_tokens
 
 TEXT = "It was the White Rabbit, trotting slowly back again, and looking anxiously about. " * 20
 
@@ -77,7 +78,18 @@ def test_a_sigmoid_with_units_of_its_own(ways):
                                                                                 Cache()))
 
 
-@pytest.mark.parametrize(("kind", "least"), [("add", 100), ("sub", 55), ("mul", 100), ("div", 82)])
+def test_columns_with_units_of_their_own():
+    """A residual with columns 3,000 times larger than the others; one unit for all spoils it."""
+    weights, ids = random_decoder(), random_tokens(20)
+    ways = Ways(weights, quantized(weights))
+    assert ways.integers.norm is not None
+    exact, int8, ours = ways.logits(ids)
+    size = np.abs(exact).mean()
+    assert 0 < np.abs(int8 - exact).mean() < 0.05 * size
+    assert 0 < np.abs(ours - int8).mean() < np.abs(int8 - exact).mean()
+
+
+@pytest.mark.parametrize(("kind", "least"), [("add", 100), ("sub", 55), ("mul", 100), ("div", 89)])
 def test_mathformer_answers(kind, least):
     measure = exact_answers(load_model(f"mathformer-{kind}"))
     assert measure.float == measure.samples

@@ -23,8 +23,7 @@ def test_all_mathformers_and_their_sum():
     for column in ("float", "int8", "ours"):
         assert rows[-1][column] == sum(row[column] for row in rows[:-1])
     assert rows[-1]["float"] == 345
-    # 341 are asked for; the static scales of queries, keys and values cost the divisions.
-    assert rows[-1]["ours"] >= 337
+    assert rows[-1]["ours"] >= 344
 
 
 def test_one_mathformer_as_a_table():
@@ -151,6 +150,6 @@ def test_a_window_of_smollm2():
     rows = result_of("eval", "smollm2", "--samples", 256)
     assert [row["measure"] for row in rows] == ["perplexity of plays", "perplexity of news"]
     for row in rows:
-        # 3 % are asked for; one unit for all columns of the residual costs far more.
-        assert row["int8"] < row["ours"] < 1.4 * row["float"]
-        assert row["int8"] < 1.08 * row["float"]
+        # 3 % of far more tokens are asked for; a window of news has 5 %.
+        assert row["int8"] < row["ours"] < 1.06 * row["float"]
+        assert row["int8"] < 1.04 * row["float"]
