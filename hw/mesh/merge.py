@@ -43,23 +43,18 @@ class Merge(wiring.Component):
             later.eq(request & ~(last | (last - 1)) if self._count > 1 else 0),
             grant.eq(Mux(held, last, Mux(later.any(), _lowest(later), _lowest(request)))),
             self.o.valid.eq(request.any()),
-            self.o.payload.eq(_chosen(grant, [each.payload for each in self.i])),
             *(each.ready.eq(grant[index] & self.o.ready) for index, each in enumerate(self.i)),
         ]
         m.d.sync += held.eq(self.o.valid & ~self.o.ready)
         with m.If(self.o.valid):
             m.d.sync += last.eq(grant)
+        with m.Switch(grant):
+            for index, each in enumerate(self.i):
+                with m.Case(1 << index):
+                    m.d.comb += self.o.payload.eq(each.payload)
         return m
 
 
 def _lowest(bits):
     """The lowest of the bits that are set."""
     return (bits & -bits)[:len(bits)]
-
-
-def _chosen(hot, values):
-    """The value whose bit of ``hot`` is set."""
-    result = Const(0, len(values[0]))
-    for bit, value in zip(hot, values, strict=True):
-        result |= bit.replicate(len(value)) & value
-    return result

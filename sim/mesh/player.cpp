@@ -1,5 +1,6 @@
 // Plays packets into a mesh in Verilator and notes what arrives; a C interface for ctypes. Ports
-// and slots are those of top.py.
+// are those of top.py. Before this text, SYSTOLITH_NODES(F) is defined as F(0) F(1) ..., once for each
+// node.
 
 #include <algorithm>
 #include <cstdint>
@@ -11,7 +12,6 @@
 
 namespace {
 
-constexpr unsigned kSlotWords = 4;
 constexpr unsigned kPorts = 5;
 // The mesh is empty when nothing has moved for so many cycles in which all nodes accept.
 constexpr unsigned kIdle = 8;
@@ -48,6 +48,10 @@ class Player {
 public:
     explicit Player(unsigned nodes) : nodes_{nodes}, moved(nodes * kPorts) {
         top_ = std::make_unique<Vmeshtop>(&context_, "meshtop");
+#define SYSTOLITH_NODE(node)             \
+    in_.push_back(&top_->send##node[0]); \
+    out_.push_back(&top_->receive##node[0]);
+        SYSTOLITH_NODES(SYSTOLITH_NODE)
         for (unsigned node = 0; node < nodes; ++node) in(node)[0] = in(node)[1] = in(node)[2] = 0;
         top_->rst = 1;
         for (int cycle = 0; cycle < 4; ++cycle) tick();
@@ -102,8 +106,8 @@ public:
     uint32_t dropped(unsigned node) { return out(node)[2] & 0xffff; }
 
 private:
-    uint32_t* in(unsigned node) { return &top_->send[node * kSlotWords]; }
-    const uint32_t* out(unsigned node) { return &top_->receive[node * kSlotWords]; }
+    uint32_t* in(unsigned node) { return in_[node]; }
+    const uint32_t* out(unsigned node) { return out_[node]; }
     void edge(int clk) {
         top_->clk = clk;
         top_->eval();
@@ -116,6 +120,7 @@ private:
     VerilatedContext context_;
     std::unique_ptr<Vmeshtop> top_;
     unsigned nodes_;
+    std::vector<uint32_t*> in_, out_;
 
 public:
     std::vector<uint64_t> moved;

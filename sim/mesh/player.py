@@ -95,8 +95,9 @@ class MeshPlayer:
     def __init__(self, config: MeshConfig, *, progress: Progress | None = None):
         progress = progress or Progress(quiet=True)
         self.config = config
-        library = build_library(_verilog(config, progress), top=TOP, harness=PLAYER,
-                                progress=progress)
+        folder = _sources(config, progress)
+        library = build_library((folder / f"{TOP}.v").read_text(), top=TOP,
+                                harness=folder / PLAYER.name, progress=progress)
         self._call = _functions(library)
         self._handle = self._call["create"](config.nodes)
 
@@ -133,15 +134,19 @@ class MeshPlayer:
         return Played(cycles, accepted, arrivals[:count], moved, dropped)
 
 
-def _verilog(config: MeshConfig, progress: Progress) -> str:
-    """Verilog of the top module, from the cache or generated."""
+def _sources(config: MeshConfig, progress: Progress) -> Path:
+    """Folder with the Verilog of the top module and the C++ that drives it, from the cache."""
+    nodes = " ".join(f"F({node})" for node in range(config.nodes))
+    driver = f"#define SYSTOLITH_NODES(F) {nodes}\n{PLAYER.read_text()}"
+
     def build(folder: Path) -> None:
         with progress.stage("Verilog"):
             (folder / f"{TOP}.v").write_text(to_verilog(MeshTop(config=config), name=TOP).text)
+        (folder / PLAYER.name).write_text(driver)
 
-    key = digest(sources_digest(), Path(__file__).with_name("top.py").read_bytes(),
+    key = digest(sources_digest(), Path(__file__).with_name("top.py").read_bytes(), driver,
                  json.dumps(dataclasses.asdict(config), sort_keys=True))
-    return (cached("verilog", key, build) / f"{TOP}.v").read_text()
+    return cached("verilog", key, build)
 
 
 def _functions(library: Path) -> dict:

@@ -1,4 +1,4 @@
-"""A mesh behind two wide ports, so that one C++ file drives every size of it."""
+"""A mesh with two ports a node, the same for every width of data."""
 from amaranth import Cat, Module, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -27,10 +27,10 @@ class MeshTop(wiring.Component):
 
     Members
     -------
-    send : In(128 * nodes)
+    send0, send1, ... : In(128)
         Of each node: target in bits 0 to 15, tag in bits 32 to 63, ``valid`` of what it sends in
         bit 64, ``ready`` for what it receives in bit 65.
-    receive : Out(128 * nodes)
+    receive0, receive1, ... : Out(128)
         Of each node: ``ready`` for what it sends in bit 0, ``valid`` of what it receives in bit 1;
         in bit 2 whether that is all as the tag says; :attr:`Mesh.moved` in bits 3 to 7, the
         coordinates of the source in bits 8 to 15, tag in bits 32 to 63,
@@ -39,14 +39,15 @@ class MeshTop(wiring.Component):
 
     def __init__(self, *, config: MeshConfig):
         self._config = config
-        super().__init__({"send": In(SLOT * config.nodes), "receive": Out(SLOT * config.nodes)})
+        super().__init__({f"{name}{node}": flow(SLOT) for node in range(config.nodes)
+                          for name, flow in (("send", In), ("receive", Out))})
 
     def elaborate(self, platform):
         m = Module()
         m.submodules.mesh = mesh = Mesh(config=self._config)
         for node in range(self._config.nodes):
             y, x = divmod(node, self._config.width)
-            send, receive = (port[SLOT * node:][:SLOT] for port in (self.send, self.receive))
+            send, receive = (getattr(self, f"{name}{node}") for name in ("send", "receive"))
             i, o, tag = mesh.i[y][x], mesh.o[y][x], send[TAG_AT:][:TAG]
             arrived = Value.cast(o.p.data)[:TAG]
             good = Cat(Value.cast(getattr(o.p, name)) == value
