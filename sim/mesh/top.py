@@ -54,7 +54,8 @@ class MeshTop(wiring.Component):
                        for name, value in self._content(arrived).items()).all()
             m.d.comb += [
                 i.p.target.eq(send[:16]), i.valid.eq(send[64]), o.ready.eq(send[65]),
-                *(Value.cast(getattr(i.p, name)).eq(value) for name, value in self._content(tag).items()),
+                *(Value.cast(getattr(i.p, name)).eq(value)
+                  for name, value in self._content(tag).items()),
                 receive[:16].eq(Cat(i.ready, o.valid, good, mesh.moved[y][x], o.p.source_x,
                                     o.p.source_y)),
                 receive[TAG_AT:][:TAG].eq(arrived),

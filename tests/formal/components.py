@@ -8,7 +8,12 @@ from amaranth.lib import wiring
 from systolith import hw
 from systolith.hw import isa
 from systolith.hw.control import LAYOUTS
+from systolith.hw.mesh.config import MeshConfig
+from systolith.hw.mesh.route import Port
 from tests.formal.sizes import CONFIG
+
+#: A mesh with all ports in its middle.
+MESH = MeshConfig(width=3, height=3, bus_bytes=4, queue_depth=2)
 
 #: Arguments of the components that are not made from a configuration alone.
 ARGUMENTS = {
@@ -18,16 +23,22 @@ ARGUMENTS = {
     "Counters": {"beat_bytes": CONFIG.bus_bytes},
     "ExternalPort": {"bus_bytes": CONFIG.bus_bytes, "outstanding": 4},
     "Faults": {},
+    "Fork": {"config": MESH, "ports": tuple(Port)},
     "FunctionTables": {"lanes": CONFIG.lanes, "tables": CONFIG.tables},
+    "Guard": {"config": MESH},
     "HostPort": {"config": CONFIG, "core": 0},
     "Memory": {"width": 16, "depth": 4},
+    "Merge": {"width": 8, "count": 3},
+    "Mesh": {"config": MESH},
     "Queue": {"shape": 8, "depth": 4},
     "Retire": {"late_cycles": 3},
     "Ring": {"width": 8, "cycles": 4},
     "ScalarUnit": {"normalize_cycles": CONFIG.normalize_cycles},
+    "Router": {"config": MESH},
     "Semaphores": {"count": CONFIG.semaphores, "width": CONFIG.semaphore_width},
     "Sequencer": {"engine": isa.Engine.MATRIX, "layout": LAYOUTS[isa.Engine.MATRIX]},
     "SharedMemory": {"word_bytes": 8, "depth": 4, "bus_bytes": 4},
+    "ShortQueue": {"shape": 8, "depth": 4},
     "SystemAnswer": {"word_bytes": 8, "bus_bytes": 4},
 }
 #: Those that are made from a number of lanes.

@@ -9,7 +9,7 @@ from amaranth import *
 from systolith.hw.config import Region
 from systolith.hw.isa import ENGINES
 from systolith.hw.mover import BEATS_IN_FLIGHT
-from tests.formal.components import component_classes, create
+from tests.formal.components import MESH, component_classes, create
 from tests.formal.mutant import break_design
 from tests.formal.prove import given, holds, implies, past, prove, refute
 from tests.formal.streams import StreamProof, handshakes
@@ -69,6 +69,52 @@ def chip(m, component, inside):
     host_lemmas(m, inside, "core0", "host")
 
 
+def short_queue_lemmas(m, inside, *path, depth):
+    """At most ``depth`` elements."""
+    produced, consumed = inside.signal(*path, "produced"), inside.signal(*path, "consumed")
+    m.d.comb += holds((produced - consumed)[:len(produced)] <= depth)
+
+
+def short_queue(m, component, inside):
+    short_queue_lemmas(m, inside, depth=component.depth)
+
+
+def fork_lemmas(m, inside, *path):
+    for _, name, _ in inside.part(*path).subfragments:
+        short_queue_lemmas(m, inside, *path, name, depth=MESH.queue_depth)
+
+
+def fork(m, component, inside):
+    fork_lemmas(m, inside)
+
+
+def merge_lemmas(m, inside, request, *path):
+    """What was offered and not accepted is one element that is still there."""
+    last, held = inside.signal(*path, "last"), inside.signal(*path, "held")
+    m.d.comb += [holds((last & (last - 1))[:len(last)] == 0), holds(implies(held, last & request))]
+
+
+def merge(m, component, inside):
+    merge_lemmas(m, inside, Cat(each.valid for each in component.i))
+
+
+def router_lemmas(m, inside, *path):
+    for _, name, _ in inside.part(*path).subfragments:
+        if name.endswith("_fork"):
+            fork_lemmas(m, inside, *path, name)
+        elif name.endswith("_merge"):
+            merge_lemmas(m, inside, inside.signal(*path, name, "request"), *path, name)
+
+
+def router(m, component, inside):
+    router_lemmas(m, inside)
+
+
+def mesh(m, component, inside):
+    for _, name, _ in inside.part().subfragments:
+        router_lemmas(m, inside, name)
+
+
 def control_reset(m, control):
     return past(m, control.reset)
 
@@ -82,10 +128,16 @@ SENDERS = {
     "Control": (control, control_reset),
     "Core": (core, None),
     "ExternalPort": (None, None),
+    "Fork": (fork, None),
+    "Guard": (None, None),
     "HostPort": (host, lambda m, port: port.hold),
+    "Merge": (merge, None),
+    "Mesh": (mesh, None),
     "Mover": (mover, lambda m, mover: mover.port.halt),
     "Queue": (queue, None),
+    "Router": (router, None),
     "Sequencer": (sequencer, None),
+    "ShortQueue": (short_queue, None),
     "VectorUnit": (None, lambda m, unit: unit.engine.halt),
 }
 
