@@ -11,7 +11,7 @@ from systolith.hw.isa import ENGINES
 from systolith.hw.mover import BEATS_IN_FLIGHT
 from tests.formal.components import MESH, component_classes, create
 from tests.formal.mutant import break_design
-from tests.formal.prove import given, holds, implies, past, prove, refute
+from tests.formal.prove import constant, given, holds, implies, past, prove, refute
 from tests.formal.streams import StreamProof, handshakes
 
 # Components are also made for the sake of their signatures alone.
@@ -88,6 +88,11 @@ def fork(m, component, inside):
     fork_lemmas(m, inside)
 
 
+def guard(m, component, inside):
+    """A node stays where it is, and its coordinates are in each packet."""
+    constant(m, Cat(component.place.x, component.place.y))
+
+
 def merge_lemmas(m, inside, request, *path):
     """What was offered and not accepted is one element that is still there."""
     last, held = inside.signal(*path, "last"), inside.signal(*path, "held")
@@ -129,7 +134,7 @@ SENDERS = {
     "Core": (core, None),
     "ExternalPort": (None, None),
     "Fork": (fork, None),
-    "Guard": (None, None),
+    "Guard": (guard, None),
     "HostPort": (host, lambda m, port: port.hold),
     "Merge": (merge, None),
     "Mesh": (mesh, None),
