@@ -9,6 +9,8 @@ from systolith import hw
 from systolith.hw import isa
 from systolith.hw.control import LAYOUTS
 from systolith.hw.link.baud import baud_step
+from systolith.hw.mesh.config import MeshConfig
+from systolith.hw.mesh.route import Port
 from tests.formal.sizes import CONFIG
 
 CLOCK_HZ = 1_000_000
@@ -16,6 +18,8 @@ CLOCK_HZ = 1_000_000
 STEP = baud_step(clock_hz=CLOCK_HZ, baud=CLOCK_HZ // 8)
 #: What holds vendors' primitives and no streams.
 VENDOR = "systolith.hw.boards."
+#: A mesh with all ports in its middle.
+MESH = MeshConfig(width=3, height=3, bus_bytes=4, queue_depth=2)
 
 #: Arguments of the components that are not made from a configuration alone.
 ARGUMENTS = {
@@ -31,22 +35,28 @@ ARGUMENTS = {
     "ExternalRam": {"bus_bytes": CONFIG.bus_bytes, "size": 16},
     "ExternalShare": {"bus_bytes": CONFIG.bus_bytes},
     "Faults": {},
+    "Fork": {"config": MESH, "ports": tuple(Port)},
     "FrameReceiver": {"step": STEP},
     "FrameSender": {},
     "FunctionTables": {"lanes": CONFIG.lanes, "tables": CONFIG.tables},
+    "Guard": {"config": MESH},
     "HostPort": {"config": CONFIG, "core": 0},
     "Judge": {"bus_bytes": CONFIG.bus_bytes},
     "Link": {"clock_hz": CLOCK_HZ, "baud": CLOCK_HZ // 8, "ext_bytes": CONFIG.ext_bytes,
              "bus_bytes": CONFIG.bus_bytes},
     "Machine": {"config": CONFIG, "clock_hz": CLOCK_HZ, "baud": CLOCK_HZ // 8},
     "Memory": {"width": 16, "depth": 4},
+    "Merge": {"width": 8, "count": 3},
+    "Mesh": {"config": MESH},
     "Queue": {"shape": 8, "depth": 4},
     "Retire": {"late_cycles": 3},
     "Ring": {"width": 8, "cycles": 4},
     "ScalarUnit": {"normalize_cycles": CONFIG.normalize_cycles},
+    "Router": {"config": MESH},
     "Semaphores": {"count": CONFIG.semaphores, "width": CONFIG.semaphore_width},
     "Sequencer": {"engine": isa.Engine.MATRIX, "layout": LAYOUTS[isa.Engine.MATRIX]},
     "SharedMemory": {"word_bytes": 8, "depth": 4, "bus_bytes": 4},
+    "ShortQueue": {"shape": 8, "depth": 4},
     "SystemAnswer": {"word_bytes": 8, "bus_bytes": 4},
     "UartReceiver": {"step": STEP},
     "UartSender": {"step": STEP},

@@ -11,9 +11,9 @@ from systolith.hw.config import CORE_SHIFT, REGION_SHIFT, Region
 from systolith.hw.host import HostRequest
 from systolith.hw.isa import ENGINES
 from systolith.hw.mover import BEATS_IN_FLIGHT
-from tests.formal.components import component_classes, create
+from tests.formal.components import MESH, component_classes, create
 from tests.formal.mutant import break_design
-from tests.formal.prove import given, holds, implies, past, prove, refute
+from tests.formal.prove import constant, given, holds, implies, past, prove, refute
 from tests.formal.streams import StreamProof, handshakes
 
 # Components are also made for the sake of their signatures alone.
@@ -101,6 +101,57 @@ def share(m, component, inside):
         ]
 
 
+def short_queue_lemmas(m, inside, *path, depth):
+    """At most ``depth`` elements."""
+    produced, consumed = inside.signal(*path, "produced"), inside.signal(*path, "consumed")
+    m.d.comb += holds((produced - consumed)[:len(produced)] <= depth)
+
+
+def short_queue(m, component, inside):
+    short_queue_lemmas(m, inside, depth=component.depth)
+
+
+def fork_lemmas(m, inside, *path):
+    for _, name, _ in inside.part(*path).subfragments:
+        short_queue_lemmas(m, inside, *path, name, depth=MESH.queue_depth)
+
+
+def fork(m, component, inside):
+    fork_lemmas(m, inside)
+
+
+def guard(m, component, inside):
+    """A node stays where it is, and its coordinates are in each packet."""
+    constant(m, Cat(component.place.x, component.place.y))
+
+
+def merge_lemmas(m, inside, request, *path):
+    """What was offered and not accepted is one element that is still there."""
+    last, held = inside.signal(*path, "last"), inside.signal(*path, "held")
+    m.d.comb += [holds((last & (last - 1))[:len(last)] == 0), holds(implies(held, last & request))]
+
+
+def merge(m, component, inside):
+    merge_lemmas(m, inside, Cat(each.valid for each in component.i))
+
+
+def router_lemmas(m, inside, *path):
+    for _, name, _ in inside.part(*path).subfragments:
+        if name.endswith("_fork"):
+            fork_lemmas(m, inside, *path, name)
+        elif name.endswith("_merge"):
+            merge_lemmas(m, inside, inside.signal(*path, name, "request"), *path, name)
+
+
+def router(m, component, inside):
+    router_lemmas(m, inside)
+
+
+def mesh(m, component, inside):
+    for _, name, _ in inside.part().subfragments:
+        router_lemmas(m, inside, name)
+
+
 def control_reset(m, control):
     return past(m, control.reset)
 
@@ -118,12 +169,18 @@ SENDERS = {
     "ExternalPort": (None, None),
     "ExternalRam": (None, None),
     "ExternalShare": (share, None),
+    "Fork": (fork, None),
     "FrameSender": (None, None),
+    "Guard": (guard, None),
     "HostPort": (host, lambda m, port: port.hold),
     "Link": (None, lambda m, link: link.dead),
+    "Merge": (merge, None),
+    "Mesh": (mesh, None),
     "Mover": (mover, lambda m, mover: mover.port.halt),
     "Queue": (queue, None),
+    "Router": (router, None),
     "Sequencer": (sequencer, None),
+    "ShortQueue": (short_queue, None),
     "VectorUnit": (None, lambda m, unit: unit.engine.halt),
 }
 
