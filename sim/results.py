@@ -1,35 +1,39 @@
 """Renews the tables of ``docs/results.md``: ``make results``.
 
-What stands between the two markers of that page is replaced by figures of seeded runs on the RTL.
+What stands between the two markers of that page is replaced by figures of seeded runs on the RTL
+and of evaluations. ``python -m systolith.sim.results --help`` tells how one section is renewed.
 """
-import re
-from collections.abc import Iterable, Sequence
+import argparse
+import json
+import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from systolith.hw.configs import get_config
+from systolith.sim.accuracy_table import accuracy_section, rows_of
 from systolith.sim.attention import prepare_layer
 from systolith.sim.benchmarks import BENCHMARKS
 from systolith.sim.benchmarks.models import first_layers
 from systolith.sim.cli import RESULTS
 from systolith.sim.commands.bench import Outcome, bench
+from systolith.sim.commands.evaluate import evaluate
 from systolith.sim.devices import open_device
 from systolith.sim.measure import Measure
 from systolith.sim.progress import Progress
+from systolith.sim.results_page import percent, renew, section
 from systolith.sim.shares import SHARES
+from systolith.sim.whole_model import COMMAND, run_smollm2, whole_model_section
+from systolith.sim.whole_model import TITLE as WHOLE_MODEL
 from systolith.sw.compiler.fusion import Fusion, count_fusion
 from systolith.sw.compiler.quantize import scale_word_of
 from systolith.sw.decoder import compile_decoder
 from systolith.sw.decoder.compiled import Shape
-from systolith.sw.decoder.evaluate import exact_answers, perplexity
 from systolith.sw.encoder import compile_encoder, quantized_encoder
 from systolith.sw.models import INCLUDED, load_model
-from systolith.sw.models.datasets import shakespeare
 from systolith.sw.models.encoders import load_encoder
 from systolith.sw.reference.softmax import LOG2_UNITS, softmax
-
-BEGIN, END = "<!-- begin of generated tables -->\n", "<!-- end of generated tables -->\n"
 
 #: Row lengths of the softmax table.
 LENGTHS = (64, 128, 256, 1024)
@@ -62,20 +66,14 @@ def softmax_errors(length: int, rows: int = 1000) -> tuple[float, float, float]:
     return float(np.abs(error).mean()), float(np.abs(error).max()), float(product)
 
 
-def _section(title: str, text: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    table = "\n".join("| " + " | ".join(line) + " |" for line in lines)
-    return f"## {title}\n\n{text}\n\n{table}\n"
-
-
 def _softmax_table() -> str:
     rows = ((str(length), f"{mean * 1e3:.2f}e-3", f"{worst * 1e3:.2f}e-3",
              f"{100 * product:.2f} %")
             for length in LENGTHS for mean, worst, product in [softmax_errors(length)])
     text = ("Gaussian logits of standard deviation 2, 1,000 rows; the product is that with a "
             "Gaussian V, error norm over exact norm.")
-    return _section("Softmax against float64", text,
-                    ("row length", "mean error", "worst error", "error of P V"), rows)
+    return section("Softmax against float64", text,
+                   ("row length", "mean error", "worst error", "error of P V"), rows)
 
 
 #: Titles of the benchmark tables, the groups in each, and what they are.
@@ -112,16 +110,12 @@ def _bench_table(title: str, text: str, outcomes: Sequence[Outcome]) -> str:
         measure, lost = outcome.measure, outcome.lost or {}
         rows.append((outcome.name, "yes" if outcome.bit_exact else "NO", f"{measure.cycles:,}",
                      f"{outcome.model_cycles:,}",
-                     _percent(measure.utilization), measure.limit,
-                     _percent(measure.share_of_limit),
+                     percent(measure.utilization), measure.limit,
+                     percent(measure.share_of_limit),
                      *(f"{lost[cause]:.1f}" if lost.get(cause) else "" for cause in causes)))
     head = ("work", "bit exact", "cycles", "model", "of peak", "limit", "of limit",
             *(f"{cause} %" for cause in causes))
-    return _section(title, f"{_BENCH_TEXT} {text}", head, rows)
-
-
-def _percent(share: float | None) -> str:
-    return "" if share is None else f"{100 * share:.1f} %"
+    return section(title, f"{_BENCH_TEXT} {text}", head, rows)
 
 
 def _layer_table(progress: Progress) -> str:
@@ -132,9 +126,9 @@ def _layer_table(progress: Progress) -> str:
                      for model in INCLUDED for layer in range(load_model(model).layers)]
     text = ("Default prompt, which does not take part in the calibration. The error is that of the "
             "layer's output against float64; the share is of the output's RMS.")
-    return _section("Attention layers of pretrained models on the RTL", text,
-                    ("model", "layer", "configuration", "tokens", "bit exact", "cycles", "of peak",
-                     "mean error", "largest error", "mean error of RMS"), rows)
+    return section("Attention layers of pretrained models on the RTL", text,
+                   ("model", "layer", "configuration", "tokens", "bit exact", "cycles", "of peak",
+                    "mean error", "largest error", "mean error of RMS"), rows)
 
 
 def _layer_row(name: str, index: int, device) -> tuple[str, ...]:
@@ -145,23 +139,8 @@ def _layer_row(name: str, index: int, device) -> tuple[str, ...]:
     rms = float(np.sqrt(np.mean((result.expected * layer.compiled.layer.x_scale) ** 2)))
     return (name, str(index), device.config.name, str(len(layer.x)),
             "yes" if result.bit_exact else "NO", f"{measure.cycles:,}",
-            _percent(measure.utilization), f"{result.mean_abs_error:.5f}",
-            f"{result.max_abs_error:.5f}", _percent(result.mean_abs_error / rms))
-
-
-def _accuracy_table(progress: Progress) -> str:
-    with progress.stage("accuracy"):
-        config = get_config("sim16")
-        measures = [exact_answers(load_model(name), config) for name in INCLUDED
-                    if name.startswith("mathformer")]
-        measures.append(perplexity(load_model("glassllm"), shakespeare()))
-    rows = ((each.model, each.measure, f"{each.samples:,}", f"{each.float:.2f}", f"{each.ours:.2f}")
-            for each in measures)
-    text = ("`systolith eval MODEL`. Greedy answers of the mathformers to all problems of single "
-            "digits; perplexity of Tiny Shakespeare in windows of 128 tokens. The machine's side "
-            "is the integer reference, which equals the devices byte for byte.")
-    return _section("Accuracy of whole decoders", text,
-                    ("model", "measure", "samples", "float", "ours"), rows)
+            percent(measure.utilization), f"{result.mean_abs_error:.5f}",
+            f"{result.max_abs_error:.5f}", percent(result.mean_abs_error / rms))
 
 
 def _fusion_table(progress: Progress) -> str:
@@ -170,15 +149,15 @@ def _fusion_table(progress: Progress) -> str:
         layers += [(f"glassllm, {what}", _decoder_layer(shape)) for what, shape in (
             ("prefill of 100 tokens", Shape(100, 0, False)),
             ("one token at context 100", Shape(1, 100, False)))]
-    rows = ((name, f"{each.plain_commands:,}", f"{each.commands:,}", _percent(each.saved),
-             f"{each.plain_passes:,}", f"{each.passes:,}", _percent(each.saved_passes),
+    rows = ((name, f"{each.plain_commands:,}", f"{each.commands:,}", percent(each.saved),
+             f"{each.plain_passes:,}", f"{each.passes:,}", percent(each.saved_passes),
              f"{each.plain_beats:,}", f"{each.beats:,}") for name, each in layers)
     text = ("One layer on `sim16`. Before: a pass for each addition of a bias, scale, function, "
             "rotation, residual and reduction. After: as the compiler emits them. Commands are "
             "those of all engines, beats those of the vector unit.")
-    return _section("Commands and passes before and after fusion", text,
-                    ("layer", "commands before", "after", "saved", "passes before", "after",
-                     "saved", "beats before", "after"), rows)
+    return section("Commands and passes before and after fusion", text,
+                   ("layer", "commands before", "after", "saved", "passes before", "after",
+                    "saved", "beats before", "after"), rows)
 
 
 def _decoder_layer(shape: Shape) -> Fusion:
@@ -197,29 +176,73 @@ def _encoder_layer(length: int) -> Fusion:
     return count_fusion(two.all_commands()) - count_fusion(one.all_commands())
 
 
-def renew(sections: Iterable[str], page: Path, *, only: bool = False) -> None:
-    """Put sections into the page, each in the place of the one with its title, or after all.
-
-    ``only``: others are left out.
-    """
-    before, _, rest = page.read_text().partition(BEGIN)
-    old, _, after = rest.partition(END)
-    found = {_title(part): part.strip() + "\n" for part in re.split(r"(?m)^(?=## )", old)
-             if part.strip() and not only}
-    found |= {_title(section): section for section in sections}
-    page.write_text(before + BEGIN + "\n" + "\n".join(found.values()) + "\n" + END + after)
+def _accuracy_table(progress: Progress) -> str:
+    """The rows of the models that take minutes; the others' stay."""
+    with progress.stage("accuracy"):
+        measures = [measure for model in ("mathformer", "glassllm")
+                    for measure in evaluate(model, None, lambda done, of: None)]
+    return accuracy_section(measures, Path(RESULTS))
 
 
-def _title(section: str) -> str:
-    return section.partition("\n")[0]
+def _bench_tables(progress: Progress) -> list[str]:
+    outcomes = list(bench(BENCHMARKS.values(), config="sim16", device="rtl", progress=progress))
+    return bench_tables(outcomes)
+
+
+#: What can be renewed alone, by name; ``smollm2`` only so.
+SECTIONS: dict[str, Callable[[Progress], list[str]]] = {
+    "softmax": lambda progress: [_softmax_table()],
+    "bench": _bench_tables,
+    "fusion": lambda progress: [_fusion_table(progress)],
+    "accuracy": lambda progress: [_accuracy_table(progress)],
+    "layers": lambda progress: [_layer_table(progress)],
+    "smollm2": lambda progress: [whole_model_section(run_smollm2(progress))],
+}
+
+#: Renewed when no name is given; the page keeps the long rest.
+USUAL = tuple(name for name in SECTIONS if name != "smollm2")
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m systolith.sim.results", description=f"Renew the tables of {RESULTS}.",
+        epilog="Example: python -m systolith.sim.results accuracy --rows minilm.json")
+    parser.add_argument("names", nargs="*", metavar="NAME",
+                        help=f"sections to renew: {', '.join(SECTIONS)}; without names and files "
+                        "all but smollm2, which is kept")
+    parser.add_argument("--rows", nargs="+", default=[], type=Path, metavar="FILE",
+                        help="put in the rows that `systolith eval MODEL --json FILE` wrote")
+    parser.add_argument("--run", type=Path, metavar="FILE",
+                        help=f"put in what `{COMMAND}` wrote")
+    arguments = parser.parse_args()
+    for name in arguments.names:
+        if name not in SECTIONS:
+            parser.error(f"unknown section {name!r}; choose of {', '.join(SECTIONS)}")
+    if not Path(RESULTS).is_file():
+        parser.error(f"{RESULTS} is not here; run this in the project's folder")
+    return arguments
 
 
 def main() -> None:
-    """Measure everything and renew the page."""
-    progress = Progress()
-    outcomes = list(bench(BENCHMARKS.values(), config="sim16", device="rtl", progress=progress))
-    renew([_softmax_table(), *bench_tables(outcomes), _fusion_table(progress),
-           _accuracy_table(progress), _layer_table(progress)], Path(RESULTS), only=True)
+    """Measure everything, or what is asked for, and renew the page."""
+    arguments = _arguments()
+    try:
+        _renew(arguments, Path(RESULTS), Progress())
+    except (OSError, ValueError) as error:
+        # A file of another kind, or a model that cannot be had.
+        sys.exit(f"systolith.sim.results: {error}")
+
+
+def _renew(arguments: argparse.Namespace, page: Path, progress: Progress) -> None:
+    if not arguments.names and not arguments.rows and not arguments.run:
+        made = [part for name in USUAL for part in SECTIONS[name](progress)]
+        renew(made, page, keep=(WHOLE_MODEL,))
+    for name in arguments.names:
+        renew(SECTIONS[name](progress), page)
+    for file in arguments.rows:
+        renew([accuracy_section(rows_of(json.loads(file.read_text())), page)], page)
+    if arguments.run:
+        renew([whole_model_section(json.loads(arguments.run.read_text()))], page)
 
 
 if __name__ == "__main__":

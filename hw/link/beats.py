@@ -39,7 +39,8 @@ class Beats(wiring.Component):
         words, response, access = self.port.request, self.port.response, external.access
         lane = Signal((self._lanes - 1).bit_length())
         beat = Signal(32 * self._lanes)
-        due, free = Signal(), Signal()
+        due = Signal()  # a beat that was asked for has not come
+        free = Signal()
         first, last = lane == 0, lane == self._lanes - 1
         # A beat is asked for with its first word, and written with its last.
         whole = Mux(words.p.write, last, first)

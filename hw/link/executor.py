@@ -200,7 +200,7 @@ class Executor(wiring.Component):
             with m.If(self._operation == Operation.READ):
                 m.d.comb += [self.port.request.valid.eq(1),
                              self._waiting.eq(~self.port.request.ready)]
-                with m.If(self._late):
+                with m.If(self._waiting & self._late):
                     m.next = "SPOIL"
                 with m.Elif(~self.port.request.ready):
                     m.next = "DATA"
@@ -212,7 +212,7 @@ class Executor(wiring.Component):
                     self.port.response.ready.eq(self.answer.ready),
                     answer.data.eq(self.port.response.payload),
                     self._waiting.eq(~self.port.response.valid)]
-                with m.If(self._late):
+                with m.If(self._waiting & self._late):
                     m.next = "SPOIL"
             with m.Elif(self._operation == Operation.HELLO):
                 m.d.comb += answer.data.eq(self._facts())

@@ -106,7 +106,8 @@ class Issue(wiring.Component):
         work = self._work
         self._number, beats_left, rows_left = (Signal(16, name=name, reset_less=True)
                                                for name in ("number", "beats_left", "rows_left"))
-        last_row, one_beat = Signal(reset_less=True), Signal(reset_less=True)
+        last_row = Signal(reset_less=True)
+        one_beat = Signal(reset_less=True)  # of every row
         self._horizon = horizon = Signal(17, reset_less=True)
         self._bank = bank = Signal(fold_bits(self._config), reset_less=True)
         m.d.comb += self._final.eq(self._row_end & last_row)

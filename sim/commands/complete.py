@@ -2,6 +2,9 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from time import perf_counter
+
+import numpy as np
 
 from systolith.hw.config import Config
 from systolith.hw.configs import get_config
@@ -10,8 +13,11 @@ from systolith.sim.measure import Measure, total
 from systolith.sim.progress import Progress
 from systolith.sim.text import number, percent, print_facts
 from systolith.sw.decoder import Session, StepResult, compile_decoder
+from systolith.sw.decoder.choose import Choice
+from systolith.sw.decoder.compiled import CompiledDecoder
 from systolith.sw.decoder.work import Work, total_work
 from systolith.sw.models import Model, ModelError, load_model
+from systolith.sw.runtime.functional import FunctionalDevice
 from systolith.sw.runtime.sampling import Sampling
 
 #: Tokens after which a model has said what it has to say.
@@ -54,11 +60,13 @@ class Request:
     seed: int
     slide: bool
     sampling: Sampling
+    compare: bool = False
 
 
 @dataclass(frozen=True)
 class Completion:
-    """The text and what it cost: the prefill of the prompt, then a step a token."""
+    """The text and what it cost: the prefill of the prompt, then a step a token. ``bit_exact``:
+    whether all equals the functional device; None where that was not asked."""
 
     request: Request
     model: Model
@@ -68,6 +76,8 @@ class Completion:
     text: str
     written: tuple[int, ...]
     results: tuple[StepResult, ...]
+    choices: tuple[Choice, ...]
+    bit_exact: bool | None
     seconds: dict[str, float]
 
     @property
@@ -99,9 +109,11 @@ class Completion:
         return {"model": self.model.name, "prompt": self.prompt, "text": self.text,
                 "prompt_tokens": len(self.ids), "tokens": list(self.written),
                 "config": self.config.name, "device": self.request.device,
-                "stall": self.request.stall, "seed": self.request.seed, **self.measure.as_json(),
+                "stall": self.request.stall, "seed": self.request.seed,
+                "bit_exact": self.bit_exact, **self.measure.as_json(),
                 "prefill": self.prefill.as_json(), "decode": decode and decode.as_json(),
-                "parts": [part.as_json() for part in self.work], "seconds": self.seconds}
+                "parts": [part.as_json() for part in self.work],
+                "choices": [choice.as_json() for choice in self.choices], "seconds": self.seconds}
 
 
 def complete(request: Request, *, show: Callable[[str], None], progress: Progress) -> Completion:
@@ -126,9 +138,27 @@ def complete(request: Request, *, show: Callable[[str], None], progress: Progres
                               max_cycles=request.max_cycles)
         with progress.stage("prefill"):
             results = [session.prefill(ids)]
+        start = perf_counter()
         written, text = _write(request, model, session, results, ids, show)
+        decode = perf_counter() - start
+    exact = None
+    if request.compare:
+        with progress.stage("compare"):
+            exact = _same(compiled, request, ids, written, results)
     return Completion(request, model, config, prompt, tuple(ids), text, tuple(written),
-                      tuple(results), dict(progress.seconds))
+                      tuple(results), compiled.choices, exact,
+                      {**progress.seconds, "decode": decode})
+
+
+def _same(compiled: CompiledDecoder, request: Request, ids: Sequence[int], written: Sequence[int],
+          results: Sequence[StepResult]) -> bool:
+    """Whether every logit and token is that of the functional device for the same tokens."""
+    session = Session(compiled, FunctionalDevice(compiled.config), slide=request.slide)
+    inputs = [ids, *([token] for token in written)]
+    # The last token that was written went into no step.
+    expected = [session.prefill(new) for new in inputs[:len(results)]]
+    return all(result.token == other.token and np.array_equal(result.logits, other.logits)
+               for result, other in zip(results, expected, strict=True))
 
 
 def _write(request: Request, model: Model, session: Session, results: list[StepResult],
@@ -161,13 +191,25 @@ def print_completion(done: Completion) -> None:
                        "the choice of the token all tensor operations ran in the accelerator"),
              ("Configuration", f"{config.name}: {config.rows} x {config.cols} cells"),
              ("Device", done.request.device)]
+    if done.bit_exact is not None:
+        facts.append(("Bit exact", "yes, as the functional device" if done.bit_exact else "NO"))
     for name, measure, count in (("Prefill", done.prefill, len(done.ids)),
                                  ("Decode", done.decode, len(done.results) - 1)):
         if measure is not None:
             facts.append((name, _cost(measure, count)))
     facts += [("Bytes moved", number(done.measure.counters.move_bytes)),
               ("Bound by", _bounds(done.work))]
+    facts += [("Form", _form(choice, len(done.choices)))
+              for choice in done.choices if choice.taken]
     print_facts(facts)
+
+
+def _form(choice: Choice, tried: int) -> str:
+    """The form that a narrow model was quantized in."""
+    width = "as it is" if choice.seed is None else f"{choice.copies} times as wide"
+    forms = "1 form" if tried == 1 else f"the best of {tried} forms"
+    return (f"{width}, {forms}; on the calibration samples the logits are off by "
+            f"{percent(choice.error)} of the median margin")
 
 
 def _bounds(work: Sequence[Work]) -> str:

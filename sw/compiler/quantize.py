@@ -51,6 +51,24 @@ def quantize_weight(weight: Floats) -> tuple[Ints, Floats]:
     return np.rint(weight / scale).astype(np.int64), scale
 
 
+def column_divisors(magnitudes: Floats, exponent: float, *weights: Floats) -> Floats:
+    """Divisors (n,) of the columns of a product's left side: they take from columns of large
+    magnitude and give to the weights (Xiao et al., SmoothQuant, 2023). The largest is 1.
+
+    Parameters
+    ----------
+    magnitudes : (n,)
+        Of the columns.
+    exponent : float
+        How much of the magnitudes goes to the weights, 0 to 1.
+    *weights : (n, out)
+        What the columns multiply.
+    """
+    rows = np.max([np.abs(weight).max(axis=1) for weight in weights], axis=0)       # (n,)
+    smooth = np.maximum(magnitudes, 1e-6) ** exponent / np.maximum(rows, 1e-6) ** (1 - exponent)
+    return smooth / smooth.max()
+
+
 def quantize(x: Floats, scale: float, largest: int) -> Ints:
     """``x / scale`` to the nearest integer, ties to even, clamped to ``-largest .. largest``."""
     return np.clip(np.rint(np.asarray(x, dtype=np.float64) / scale), -largest, largest).astype(

@@ -6,7 +6,7 @@ from systolith.sw.compiler.fields import spans
 from systolith.sw.compiler.layout import ceil_div
 from systolith.sw.compiler.softmax import AttentionBlock
 from systolith.sw.decoder.rows import RowLowering
-from systolith.sw.reference.decoder import QuantizedLayer
+from systolith.sw.reference.quantized_decoder import QuantizedLayer
 
 
 class AttentionLowering(RowLowering):

@@ -12,17 +12,16 @@ from systolith.sw.compiler.skipping import ZeroSkipper
 from systolith.sw.compiler.tokens import with_tokens
 from systolith.sw.compiler.verifier import verify
 from systolith.sw.compiler.zero_tiles import useful_elements
+from systolith.sw.decoder.choose import Choice, choose
 from systolith.sw.decoder.image import DecoderImage
 from systolith.sw.decoder.lowering import DecoderLowering
 from systolith.sw.decoder.plan import Scratch, Tiles, place_scratch
-from systolith.sw.decoder.quantize import quantize_decoder
 from systolith.sw.decoder.residents import longest_context, place_residents
 from systolith.sw.decoder.samples import calibration_samples
-from systolith.sw.decoder.scales import calibrate_decoder
 from systolith.sw.decoder.weights import Weights
 from systolith.sw.decoder.work import Work, work_by_layer
 from systolith.sw.models.model import Model
-from systolith.sw.reference.decoder import QuantizedDecoder
+from systolith.sw.reference.quantized_decoder import QuantizedDecoder
 from systolith.sw.runtime.program import Program
 
 #: Most positions of one run; longer prompts take several.
@@ -60,6 +59,8 @@ class CompiledDecoder:
     config : Config
     context : int
         Positions that the cache holds.
+    choices : tuple of Choice
+        The forms of the model that were tried before it was quantized.
 
     Raises
     ------
@@ -67,7 +68,9 @@ class CompiledDecoder:
         When it does not fit, or the configuration has no external memory or only one table.
     """
 
-    def __init__(self, name: str, model: QuantizedDecoder, config: Config, context: int):
+    def __init__(self, name: str, model: QuantizedDecoder, config: Config, context: int,
+                 choices: tuple[Choice, ...] = ()):
+        self.choices = choices
         self.name, self.model, self.config, self.context = name, model, config, context
         what = f"{name} with {context} positions"
         self.residents = place_residents(model, config, context, what)
@@ -187,12 +190,11 @@ def compile_decoder(model: Model, config: Config, *, context: int | None = None,
         raise CompileError(f"configuration {config.name!r} has {config.tables} function table; a "
                            "decoder needs 2")
     samples = calibration_samples(model) if samples is None else samples
-    integers = quantize_decoder(model.weights, calibrate_decoder(model.weights, samples,
-                                                                 percentile))
+    integers, choices = choose(model.weights, samples, percentile)
     if context is None:
         context = longest_context(integers, config, model.max_length)
     try:
-        return CompiledDecoder(model.name, integers, config, context)
+        return CompiledDecoder(model.name, integers, config, context, choices)
     except CapacityError as error:
         raise with_advice(error, lambda other: CompiledDecoder(
-            model.name, integers, other, context)) from None
+            model.name, integers, other, context, choices)) from None

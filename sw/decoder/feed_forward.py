@@ -16,7 +16,8 @@ from systolith.hw.isa import (
 from systolith.sw.compiler.fields import Span, tensor
 from systolith.sw.decoder.plan import SIGMOID_TABLE
 from systolith.sw.decoder.rows import RowLowering
-from systolith.sw.reference.decoder import MAGNITUDE_BITS, ROW_MAX, QuantizedLayer, tensor_word
+from systolith.sw.reference.quantized_decoder import QuantizedLayer
+from systolith.sw.reference.rows import MAGNITUDE_BITS, ROW_MAX, tensor_word
 
 #: Cycles from the start of a short pass to that of the next: one to fetch each word, one to take
 #: semaphores, one until the vector unit takes it.
@@ -34,7 +35,7 @@ class FeedForwardLowering(RowLowering):
         count = len(self.blocks)
         for step in range(count + 2):
             if step < count:
-                yield from self.norm(*self.blocks[step])
+                yield from self.norm(f"norm2 {index}", layer.norm2, self.blocks[step])
                 yield from self._hidden_products(index, step)
             if 0 <= step - 1 < count:
                 yield from self._gate_passes(index, layer, step - 1)
@@ -47,7 +48,7 @@ class FeedForwardLowering(RowLowering):
         """The one block that there is: all accumulators are for ``up``, so ``gate`` is drained
         chunk by chunk before it."""
         block, = self.blocks
-        yield from self.norm(*block)
+        yield from self.norm(f"norm2 {index}", layer.norm2, block)
         most = self.config.acc_half // (block[1] - block[0])
         for number, chunk in enumerate(self.weights.chunks(f"gate{index}", most)):
             acc, stride = number % 2 * self.config.acc_half, chunk.last - chunk.first
@@ -157,6 +158,6 @@ class FeedForwardLowering(RowLowering):
                 "count1": end - start, "act1_stride": words}
         yield from self.product(f"down{index}", left, acc, self.tiles.width_stride,
                                 pieces=self._hidden_pieces)
-        yield from self.grow(layer.grow_feed_forward, block)
+        yield from self.grow(f"grow_feed_forward{index}", layer.grow_feed_forward, block)
         yield from self.add(f"down{index}", acc, block,
                             row_read=self.scratch.u_scale.base + start)

@@ -1,4 +1,5 @@
 """A decoder's constant data: in external memory, with the loads that fetch it once a session."""
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,10 +19,16 @@ from systolith.sw.compiler.layout import (
 )
 from systolith.sw.compiler.softmax import EXP2_TABLE
 from systolith.sw.decoder.plan import SIGMOID_TABLE, Tiles
-from systolith.sw.decoder.residents import LinearPlace, Residents, linear_sizes
+from systolith.sw.decoder.residents import (
+    LinearPlace,
+    Residents,
+    layer_constants,
+    linear_sizes,
+    norm_constants,
+)
 from systolith.sw.decoder.weights import Stored
-from systolith.sw.reference.decoder import Linear, QuantizedDecoder
 from systolith.sw.reference.numerics import Ints, exp2_table
+from systolith.sw.reference.quantized_decoder import Linear, QuantizedDecoder
 
 
 @dataclass(frozen=True)
@@ -62,6 +69,7 @@ class DecoderImage:
         self.image = Image(config)
         self.stored: dict[str, Stored] = {}
         self._layers()
+        self._constants(norm_constants("norm", model.norm))
         self._linear("head", model.head)
         tables = self._tables()
         self.external = self._external()
@@ -81,10 +89,15 @@ class DecoderImage:
             self._linear(f"out{i}", head_rows(layer.out, hd, key))
             self._linear(f"gate{i}", layer.gate)
             if layer.squash_words is not None:
-                self._linear(f"squash{i}", Linear(weight=np.zeros((0, 0), dtype=np.int64),
-                                                  words=layer.squash_words))
+                self._constants({f"squash{i}": layer.squash_words})
+            self._constants(layer_constants(i, layer))
             self._linear(f"up{i}", layer.up)
             self._linear(f"down{i}", layer.down)
+
+    def _constants(self, constants: Mapping[str, Ints]) -> None:
+        """Column constants by name, of passes that have no weights."""
+        for name, words in constants.items():
+            self._linear(name, Linear(weight=np.zeros((0, 0), dtype=np.int64), words=words))
 
     def _linear(self, name: str, linear: Linear) -> None:
         """Weights and column constants; the drain's last words may hold more than the columns."""

@@ -6,7 +6,7 @@ rest. So a block's products come before the passes of the block before it.
 from collections.abc import Iterator
 
 from systolith.hw.config import Region
-from systolith.hw.isa import Command, Load, Output, Pass, Reduce, Scalar, Sink, Store
+from systolith.hw.isa import Command, Load, Output, Pass, Reduce, Sink, Store
 from systolith.sw.compiler.fields import Span, spans
 from systolith.sw.compiler.layout import ceil_div
 from systolith.sw.compiler.tokens import token_loads
@@ -32,16 +32,15 @@ class DecoderLowering(RowLowering):
         yield Load(region=int(Region.VEC), rows=self.scratch.length, row_bytes=size,
                    ext_base=rope + self.position * size, ext_stride=size, stride=size,
                    base=self.scratch.rope.base * word)
-        for start, end in self.blocks:
-            yield Pass(**self.residual(start, end), beats=self.tiles.width_beats,
-                       reduce=Reduce.ABSMAX, scalar=Scalar.RECIPROCAL,
-                       row_write=self.scratch.inverse.base + start)
+        for block in () if self.model.columned else self.blocks:
+            yield Pass(**self.residual(*block), **self.measured(block[0]),
+                       beats=self.tiles.width_beats)
 
     def layer(self, index: int) -> Iterator[tuple[str, Iterator[Command]]]:
         """One decoder layer: its parts by name, to be taken one after the other."""
         run = (self.model, self.residents, self.scratch, self.weights, self.position, self.config)
         layer, projections = self.model.layers[index], ProjectionLowering(*run)
-        yield "projections", projections.inputs(index)
+        yield "projections", projections.inputs(index, layer)
         yield "attention", AttentionLowering(*run).commands(index, layer)
         yield "output", projections.output(index, layer)
         yield "feed-forward", FeedForwardLowering(*run).commands(index, layer)
@@ -57,7 +56,7 @@ class DecoderLowering(RowLowering):
             block = rows[0] + first, rows[0] + last
             beats = tiles.vocabulary_beats
             logits = scratch.logits.base + number % 2 * size * beats
-            yield from self.norm(*block)
+            yield from self.norm("norm", self.model.norm, block)
             yield from self._head(block, logits)
             yield Pass(**self.vectors(logits, beats, 0, last - first), beats=beats,
                        valid=self.model.vocabulary, reduce=Reduce.INDEX,

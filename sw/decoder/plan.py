@@ -6,7 +6,7 @@ from systolith.hw.config import Config, Region
 from systolith.sw.compiler.allocate import Allocator, Buffer, check_capacity
 from systolith.sw.compiler.layout import ceil_div
 from systolith.sw.compiler.plan import default_block_rows
-from systolith.sw.reference.decoder import QuantizedDecoder
+from systolith.sw.reference.quantized_decoder import QuantizedDecoder
 
 #: Function table of the sigmoid.
 SIGMOID_TABLE = 1

@@ -5,19 +5,19 @@ from systolith.hw.isa import Combine, Command, Output, Pass, Sink
 from systolith.sw.compiler.fields import Fields, Span, spans
 from systolith.sw.compiler.zero_tiles import COMMAND_CYCLES
 from systolith.sw.decoder.rows import RowLowering
-from systolith.sw.reference.decoder import QuantizedLayer
+from systolith.sw.reference.quantized_decoder import QuantizedLayer
 
 
 class ProjectionLowering(RowLowering):
     """Writes the linear parts of attention; keys and values go to the cache."""
 
-    def inputs(self, index: int) -> Iterator[Command]:
+    def inputs(self, index: int, layer: QuantizedLayer) -> Iterator[Command]:
         """Norm, queries, keys and values; a block's norm comes before the drains of the last."""
-        yield from self.norm(*self.blocks[0])
+        yield from self.norm(f"norm1 {index}", layer.norm1, self.blocks[0])
         for number, block in enumerate(self.blocks):
             yield from self._project(index, number, block)
             if number + 1 < len(self.blocks):
-                yield from self.norm(*self.blocks[number + 1])
+                yield from self.norm(f"norm1 {index}", layer.norm1, self.blocks[number + 1])
             yield from self._project_passes(index, number, block)
 
     def output(self, index: int, layer: QuantizedLayer) -> Iterator[Command]:
@@ -110,5 +110,5 @@ class ProjectionLowering(RowLowering):
                 "act0_stride": self.scratch.length, "count1": end - start, "act1_stride": 1}
         yield from self.product(f"out{index}", left, acc, tiles.width_stride,
                                 pieces=self.pieces(cuts, tiles.width_out))
-        yield from self.grow(layer.grow_attention, block)
+        yield from self.grow(f"grow_attention{index}", layer.grow_attention, block)
         yield from self.add(f"out{index}", acc, block)

@@ -1,5 +1,5 @@
 """From a float decoder and its magnitudes to the integers of the machine."""
-from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -8,6 +8,7 @@ from systolith.sw.compiler.errors import CompileError
 from systolith.sw.compiler.quantize import (
     INT8_MAX,
     INT16_MAX,
+    column_divisors,
     quantize,
     quantize_weight,
     scale_word_of,
@@ -15,27 +16,27 @@ from systolith.sw.compiler.quantize import (
 from systolith.sw.decoder.scales import (
     HIDDEN_HEADROOM,
     LOGIT_HEADROOM,
-    RESIDUAL_HEADROOM,
     DecoderScales,
     LayerScales,
 )
-from systolith.sw.reference.decoder import (
-    LENGTH_BITS,
-    MAGNITUDE_BITS,
-    ROW_MAX,
+from systolith.sw.decoder.smoothing import EXPONENT, norm_columns, residual_units
+from systolith.sw.reference.decoder import LENGTH_BITS
+from systolith.sw.reference.numerics import COMBINE_SHIFT, NARROW_SHIFT, Ints
+from systolith.sw.reference.quantized_decoder import (
+    Columns,
     Linear,
     QuantizedDecoder,
     QuantizedLayer,
 )
-from systolith.sw.reference.numerics import COMBINE_SHIFT, NARROW_SHIFT, Ints
+from systolith.sw.reference.rows import MAGNITUDE_BITS, ROW_MAX
 from systolith.sw.reference.softmax import LOG2_UNITS
 from systolith.sw.reference.weights import AttentionWeights, Floats, LayerWeights, LlamaWeights
 
 #: The sigmoid's table covers -this to this: outside, the sigmoid is 0 or 1 to 4.5e-5.
 SIGMOID_DOMAIN = 10.0
 
-#: A residual that outgrows its first magnitude by this factor gets larger units on the way.
-GROWTH = 16.0
+#: What one unit of the sigmoid's input stands for.
+SIGMOID_UNIT = SIGMOID_DOMAIN / (1 << 15)
 
 
 def quantize_decoder(weights: LlamaWeights, scales: DecoderScales) -> QuantizedDecoder:
@@ -50,32 +51,51 @@ def quantize_decoder(weights: LlamaWeights, scales: DecoderScales) -> QuantizedD
         When a layer has a bias, no rotary embedding, or is not causal.
     """
     first = _checked(weights)
-    x = _residual_units(scales.x)
+    x = residual_units(scales)                                          # (places, 1) or (places, d)
     logit_scale = scales.logits * LOGIT_HEADROOM / INT16_MAX
+    norm = _Norm(weights.norm, x[-1], scales.norm, weights.head)
     return QuantizedDecoder(
         embedding=quantize(weights.embedding, x[0], INT16_MAX),
         layers=tuple(_layer(layer, scale, x[2 * i:2 * i + 3])
                      for i, (layer, scale) in enumerate(zip(weights.layers, scales.layers,
                                                             strict=True))),
-        head=_after_norm(weights.head, weights.norm, logit_scale), rope=_rope(first),
-        heads=first.heads, sigmoid=sigmoid_table(), x_scales=x[::2], logit_scale=logit_scale)
+        head=norm.linear(weights.head, logit_scale), rope=_rope(first), heads=first.heads,
+        sigmoid=sigmoid_table(), x_scales=tuple(_number(unit) for unit in x[::2]),
+        logit_scale=logit_scale, norm=norm.columns)
 
 
-def _residual_units(magnitudes: Sequence[float]) -> tuple[float, ...]:
-    """The unit at each place: one for all, but a larger one from where it outgrows the first."""
-    units: list[float] = []
-    while len(units) < len(magnitudes):
-        rest = magnitudes[len(units):]
-        limit = max(rest[0], *magnitudes[:len(units)], 0.0) * GROWTH
-        count = next((i for i, size in enumerate(rest) if size > limit), len(rest))
-        largest = max(*magnitudes[:len(units) + count], 0.0)
-        units += [largest * RESIDUAL_HEADROOM / INT16_MAX] * count
-    return tuple(units)
+def _number(units: Floats) -> float | Floats:
+    """One unit as a number."""
+    return float(units[0]) if len(units) == 1 else units
 
 
-def _grow(before: float, after: float) -> int | None:
-    """The scale word from one unit to another; None where they are the same."""
-    return None if before == after else int(scale_word_of(before / after))
+def _grow(before: Floats, after: Floats) -> int | Ints | None:
+    """The scale words from some units to others; None where they are the same."""
+    if np.array_equal(before, after):
+        return None
+    words = scale_word_of(before / after)
+    return int(words[0]) if len(words) == 1 else words
+
+
+class _Norm:
+    """A norm with ``gain`` (d,) of a residual in ``units``, and what multiplies its rows.
+
+    ``magnitudes`` (d,) are those of its columns before the gain. With one unit for all columns they
+    are not divided.
+    """
+
+    def __init__(self, gain: Floats, units: Floats, magnitudes: Floats, *weights: Floats):
+        self.columns: Columns | None = None
+        self._rows, factor = gain, 2.0 ** LENGTH_BITS
+        if len(units) > 1:
+            divisors = column_divisors(magnitudes, EXPONENT, *(w * gain[:, None] for w in weights))
+            self.columns, factor = norm_columns(units, divisors)
+            self._rows = gain * divisors
+        self._factor = np.sqrt(len(gain)) * factor / ROW_MAX
+
+    def linear(self, weight: Floats, unit: Floats | float) -> Linear:
+        """A linear layer after the norm; one of its result is ``unit``."""
+        return _linear(weight * self._rows[:, None], self._factor, unit)
 
 
 def _checked(weights: LlamaWeights) -> AttentionWeights:
@@ -90,28 +110,28 @@ def _checked(weights: LlamaWeights) -> AttentionWeights:
     return weights.layers[0].attention
 
 
-def _layer(layer: LayerWeights, scales: LayerScales, x: Sequence[float]) -> QuantizedLayer:
+def _layer(layer: LayerWeights, scales: LayerScales, x: Floats) -> QuantizedLayer:
     w = layer.attention.neighbours()
     units = {name: _shared(getattr(scales, name), w.kv_heads) / INT8_MAX for name in "qkvo"}
     narrow = 1 << NARROW_SHIFT
     columns = {name: np.repeat(units[name], w.head_dim * count) for name, count in
                (("q", w.group), ("k", 1), ("v", 1), ("o", w.group))}
-    sigmoid_unit = SIGMOID_DOMAIN / (1 << 15)
-    gate_unit = max(scales.gate * HIDDEN_HEADROOM / INT16_MAX, sigmoid_unit)
-    up_unit, hidden_unit = _hidden_units(scales, gate_unit)
+    hidden = _hidden(layer.down, scales, smooth=x.shape[1] > 1)
+    norm1 = _Norm(layer.norm1, x[0], scales.norm1, w.wq, w.wk, w.wv)
+    norm2 = _Norm(layer.norm2, x[1], scales.norm2, layer.gate, layer.up)
     return QuantizedLayer(
-        q=_after_norm(w.wq, layer.norm1, columns["q"] / narrow),
-        k=_after_norm(w.wk, layer.norm1, columns["k"] / narrow),
-        v=_after_norm(w.wv, layer.norm1, columns["v"]),
-        out=_linear(w.wo * columns["o"][:, None], 1.0, x[1]),
+        q=norm1.linear(w.wq, columns["q"] / narrow), k=norm1.linear(w.wk, columns["k"] / narrow),
+        v=norm1.linear(w.wv, columns["v"]), out=_linear(w.wo * columns["o"][:, None], 1.0, x[1]),
         score_words=scale_word_of(units["q"] * units["k"] / np.sqrt(w.head_dim) * LOG2_UNITS),
         mix_words=scale_word_of(units["v"] / units["o"] * narrow),
-        gate=_after_norm(layer.gate, layer.norm2, gate_unit),
-        squash_words=None if gate_unit == sigmoid_unit else
-        _after_norm(layer.gate, layer.norm2, sigmoid_unit).words,
-        up=_after_norm(layer.up, layer.norm2, up_unit),
-        down=_linear(layer.down, hidden_unit / ROW_MAX * 2.0 ** (31 - MAGNITUDE_BITS), x[2]),
-        grow_attention=_grow(x[0], x[1]), grow_feed_forward=_grow(x[1], x[2]))
+        gate=norm2.linear(layer.gate, hidden.gate),
+        squash_words=None if np.all(hidden.gate == SIGMOID_UNIT) else
+        norm2.linear(layer.gate, SIGMOID_UNIT).words,
+        up=norm2.linear(layer.up, hidden.up),
+        down=_linear(layer.down * hidden.divisors[:, None],
+                     hidden.unit / ROW_MAX * 2.0 ** (31 - MAGNITUDE_BITS), x[2]),
+        grow_attention=_grow(x[0], x[1]), grow_feed_forward=_grow(x[1], x[2]),
+        norm1=norm1.columns, norm2=norm2.columns)
 
 
 def _shared(magnitudes: Floats, kv_heads: int) -> Floats:
@@ -119,17 +139,33 @@ def _shared(magnitudes: Floats, kv_heads: int) -> Floats:
     return magnitudes.reshape(kv_heads, -1).max(axis=1)
 
 
-def _hidden_units(scales: LayerScales, gate_unit: float) -> tuple[float, float]:
-    """Units of the up projection and of its product with the gate; neither is to saturate."""
-    unit = gate_unit * 2.0 ** COMBINE_SHIFT
-    up_unit = max(scales.up, scales.hidden / unit) * HIDDEN_HEADROOM / INT16_MAX
-    return up_unit, up_unit * unit
+@dataclass(frozen=True)
+class _Hidden:
+    """Units of the columns of ``gate`` and ``up``; those of their product are ``divisors`` times
+    ``unit``."""
+
+    gate: Floats
+    up: Floats
+    divisors: Floats
+    unit: float
 
 
-def _after_norm(weight: Floats, gain: Floats, unit: Floats | float) -> Linear:
-    """A linear layer that follows a norm with ``gain`` (in,); one of its result is ``unit``."""
-    factor = np.sqrt(len(gain)) * 2.0 ** LENGTH_BITS / ROW_MAX
-    return _linear(weight * gain[:, None], factor, unit)
+def _hidden(down: Floats, scales: LayerScales, *, smooth: bool) -> _Hidden:
+    """Units of the parts of the feed-forward network, none of which is to saturate.
+
+    They are the same for all columns, or, with ``smooth``, those of ``gate`` and of the product
+    follow the columns' magnitudes.
+    """
+    gate, up, product = scales.gate, scales.up, scales.hidden           # (f,) each
+    divisors: Floats = np.ones(len(gate))
+    if smooth:
+        divisors = column_divisors(product, EXPONENT, down)
+    else:
+        gate, up, product = (np.full(len(each), each.max()) for each in (gate, up, product))
+    gate_unit = np.maximum(gate * HIDDEN_HEADROOM / INT16_MAX, SIGMOID_UNIT)
+    factor = gate_unit * 2.0 ** COMBINE_SHIFT
+    unit = float((np.maximum(up * factor, product) / divisors).max()) * HIDDEN_HEADROOM / INT16_MAX
+    return _Hidden(gate=gate_unit, up=unit * divisors / factor, divisors=divisors, unit=unit)
 
 
 def _linear(weight: Floats, factor: float, unit: Floats | float) -> Linear:

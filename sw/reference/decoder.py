@@ -6,7 +6,9 @@ model in floating point.
 
 A row of the residual becomes INT8 with a scale of its own: the row over its largest magnitude. The
 norm's gain and the constant factors are in the weights that follow; what is left of the norm, the
-largest magnitude over the row's length, is a factor of the rows of the products' results.
+largest magnitude over the row's length, is a factor of the rows of the products' results. Where
+some columns are far larger than the others, each column of the residual has a unit of its own
+(``Columns``).
 """
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -18,134 +20,17 @@ from systolith.hw.isa import Output
 from systolith.sw.reference import numerics
 from systolith.sw.reference.attention import narrowed
 from systolith.sw.reference.numerics import Ints
+from systolith.sw.reference.quantized_decoder import (
+    Columns,
+    Linear,
+    QuantizedDecoder,
+    QuantizedLayer,
+)
+from systolith.sw.reference.rows import ROW_MAX, Rows, quantized, tensor_word
 from systolith.sw.reference.softmax import softmax
-
-#: Largest magnitude of a quantized row.
-ROW_MAX = 127
 
 #: Bits of a row's largest element when the row's length is computed.
 LENGTH_BITS = 9
-
-#: Left shift of a largest magnitude before it becomes a scale ``magnitude / 2**31``.
-MAGNITUDE_BITS = 14
-
-
-@dataclass(frozen=True, kw_only=True)
-class Linear:
-    """``weight`` INT8 (in, out) and the scale ``words`` (out,) of its columns."""
-
-    weight: Ints
-    words: Ints
-
-
-@dataclass(frozen=True, kw_only=True)
-class QuantizedLayer:
-    """A decoder layer in integers.
-
-    Parameters
-    ----------
-    q : Linear
-        (d, H * hd), to INT8 with 7 more bits, which the rotary embedding takes off.
-    k, v : Linear
-        (d, K * hd); k like q, v to INT8.
-    out : Linear
-        (H * hd, d), to units of the residual.
-    score_words, mix_words : (K,)
-        Scale words of each key and value head: scores to log2 units; ``128 * P @ V`` over the row's
-        sum to INT8.
-    gate : Linear
-        (d, f), to INT16.
-    squash_words : (f,), optional
-        Scale words that bring the gate into the domain of the sigmoid; None where ``gate`` has it.
-    up : Linear
-        (d, f), to INT16.
-    down : Linear
-        (f, d), to units of the residual.
-    grow_attention, grow_feed_forward : int, optional
-        Scale words that bring the residual to larger units before each addition; None where the
-        units stay.
-    """
-
-    q: Linear
-    k: Linear
-    v: Linear
-    out: Linear
-    score_words: Ints
-    mix_words: Ints
-    gate: Linear
-    squash_words: Ints | None
-    up: Linear
-    down: Linear
-    grow_attention: int | None
-    grow_feed_forward: int | None
-
-    @property
-    def kv_heads(self) -> int:
-        """Key and value heads."""
-        return len(self.score_words)
-
-
-@dataclass(frozen=True, kw_only=True)
-class QuantizedDecoder:
-    """A decoder in integers.
-
-    Parameters
-    ----------
-    embedding : (V, d) INT16
-        Rows of the residual.
-    layers : tuple of QuantizedLayer
-    head : Linear
-        (d, V), to INT16 logits.
-    rope : (positions, hd) INT16 Q1.14
-        cos at even, sin at odd places.
-    heads : int
-        Query heads of a layer.
-    sigmoid : (64, 2)
-        Function table, results Q1.14.
-    x_scales : tuple of float
-        What one unit stands for in the residual before the first layer and after each layer.
-    logit_scale : float
-        What one unit of a logit stands for.
-    """
-
-    embedding: Ints
-    layers: tuple[QuantizedLayer, ...]
-    head: Linear
-    rope: Ints
-    heads: int
-    sigmoid: Ints
-    x_scales: tuple[float, ...]
-    logit_scale: float
-
-    @property
-    def width(self) -> int:
-        """Elements d of a position."""
-        return self.embedding.shape[1]
-
-    @property
-    def vocabulary(self) -> int:
-        """Number of tokens V."""
-        return self.embedding.shape[0]
-
-    @property
-    def head_dim(self) -> int:
-        """Elements hd of a head."""
-        return self.rope.shape[1]
-
-    @property
-    def kv_heads(self) -> int:
-        """Key and value heads of a layer."""
-        return self.layers[0].kv_heads
-
-    @property
-    def hidden(self) -> int:
-        """Elements f of the feed-forward network."""
-        return self.layers[0].gate.weight.shape[1]
-
-    @property
-    def positions(self) -> int:
-        """Positions that the rotary embedding has."""
-        return len(self.rope)
 
 
 @dataclass
@@ -171,14 +56,6 @@ class Cache:
 
 
 @dataclass(frozen=True)
-class Rows:
-    """Rows INT8 (T, in), and the scale word (T,) of the product with each row."""
-
-    values: Ints
-    words: Ints
-
-
-@dataclass(frozen=True)
 class DecoderSteps:
     """``residuals``: INT16 (T, d) before the first and after every layer; ``logits`` INT16 (T, V);
     ``tokens`` (T,): the largest logit's place in each row, the first of equal ones."""
@@ -196,24 +73,33 @@ def decode(ids: Sequence[int], model: QuantizedDecoder, cache: Cache) -> Decoder
     largest = numerics.reduce_absmax(x, True)                           # (T,)
     residuals = [x]
     for index, layer in enumerate(model.layers):
-        h = normalized(x, largest)                                      # (T, d) INT8
+        h = normalized(x, largest, layer.norm1)                         # (T, d) INT8
         mixed = attention(h, layer, rope, cache, index)                 # (T, H * hd) INT8
         y = project(mixed, layer.out)                                   # (T, d) INT32
         x, largest = added(grown(x, layer.grow_attention), y)           # (T, d) INT16
-        y = feed_forward(normalized(x, largest), layer, model.sigmoid)  # (T, d) INT32
+        h = normalized(x, largest, layer.norm2)                         # (T, d) INT8
+        y = feed_forward(h, layer, model.sigmoid)                       # (T, d) INT32
         x, largest = added(grown(x, layer.grow_feed_forward), y)        # (T, d) INT16
         residuals.append(x)
-    logits = narrowed(project(normalized(x, largest), model.head), Output.INT16)
+    logits = narrowed(project(normalized(x, largest, model.norm), model.head), Output.INT16)
     return DecoderSteps(tuple(residuals), logits, numerics.reduce_index(logits, True))
 
 
-def normalized(x: Ints, largest: Ints) -> Rows:
-    """The residual (T, d) and the largest magnitude of its rows (T,) as rows of a product."""
+def normalized(x: Ints, largest: Ints, columns: Columns | None) -> Rows:
+    """The residual (T, d) as rows of a product.
+
+    ``largest`` (T,) are the largest magnitudes of its rows, which count where ``columns`` is None.
+    """
+    smooth: int | Ints = tensor_word(ROW_MAX)
+    length: int | Ints = tensor_word(1 << LENGTH_BITS)
+    if columns is not None:
+        largest = numerics.reduce_absmax(numerics.scale(x, columns.measure), True)  # (T,)
+        smooth, length = columns.smooth, columns.length                 # (d,)
     inverse = numerics.reciprocal(largest)[:, None]                     # (T, 1) scale words
-    h = numerics.scale(x, numerics.combine_scales(tensor_word(ROW_MAX), inverse))
-    y = numerics.scale(x, numerics.combine_scales(tensor_word(1 << LENGTH_BITS), inverse))
-    length = numerics.reduce_sum(numerics.square(y), True)              # (T,)
-    return Rows(narrowed(h, Output.INT8), numerics.inverse_root(length))
+    h = numerics.scale(x, numerics.combine_scales(smooth, inverse))
+    y = numerics.scale(x, numerics.combine_scales(length, inverse))
+    total = numerics.reduce_sum(numerics.square(y), True)               # (T,)
+    return Rows(narrowed(h, Output.INT8), numerics.inverse_root(total))
 
 
 def attention(h: Rows, layer: QuantizedLayer, rope: Ints, cache: Cache, index: int) -> Ints:
@@ -253,14 +139,6 @@ def feed_forward(h: Rows, layer: QuantizedLayer, sigmoid: Ints) -> Ints:
     return project(quantized(narrowed(u, Output.INT16), inverse), layer.down)
 
 
-def quantized(u: Ints, inverse: Ints) -> Rows:
-    """INT16 (T, f) over the row's largest magnitude: rows of a product."""
-    word = numerics.combine_scales(tensor_word(ROW_MAX), inverse[:, None])
-    magnitude = numerics.scale(u, tensor_word(1 << MAGNITUDE_BITS))
-    return Rows(narrowed(numerics.scale(u, word), Output.INT8),
-                numerics.number_scale(numerics.reduce_absmax(magnitude, True)))
-
-
 def project(h: Rows | Ints, layer: Linear) -> Ints:
     """Product, and scale of each column, times that of each row: (T, in) to (T, out) INT32."""
     if isinstance(h, Rows):
@@ -280,18 +158,12 @@ def rotated(x: Ints, rope: Ints) -> Ints:
     return narrowed(turned, Output.INT8)
 
 
-def grown(x: Ints, word: int | None) -> Ints:
+def grown(x: Ints, words: int | Ints | None) -> Ints:
     """The residual (T, d) in larger units."""
-    return x if word is None else narrowed(numerics.scale(x, word), Output.INT16)
+    return x if words is None else narrowed(numerics.scale(x, words), Output.INT16)
 
 
 def added(x: Ints, y: Ints) -> tuple[Ints, Ints]:
     """The next residual INT16 (T, d), and the largest magnitudes of its rows (T,)."""
     total = numerics.saturate(x + y, 32)
     return narrowed(total, Output.INT16), numerics.reduce_absmax(total, True)
-
-
-def tensor_word(factor: int) -> int:
-    """The scale word of a power of two, or of any integer below 2**15: multiplier normalized."""
-    shift = 16 - factor.bit_length()
-    return shift << 16 | factor << shift

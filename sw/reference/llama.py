@@ -9,8 +9,13 @@ from systolith.sw.reference.weights import Floats, LayerWeights, LlamaWeights
 
 def rms_norm(x: Floats, gain: Floats, epsilon: float) -> Floats:
     """``x`` (T, d) over its root mean square, times ``gain`` (d,): (T, d)."""
+    return normalized(x, epsilon) * gain                          # (T, d)
+
+
+def normalized(x: Floats, epsilon: float) -> Floats:
+    """``x`` (T, d) over its root mean square: (T, d)."""
     mean_square = np.mean(x * x, axis=-1, keepdims=True)          # (T, 1)
-    return x / np.sqrt(mean_square + epsilon) * gain              # (T, d)
+    return x / np.sqrt(mean_square + epsilon)                     # (T, d)
 
 
 def feed_forward(h: Floats, layer: LayerWeights) -> Floats:

@@ -1,4 +1,4 @@
-"""Every component of the hardware, found by walking its modules, and an instance of each."""
+"""Every component of the hardware but the boards' own, and an instance of each."""
 import importlib
 import inspect
 import pkgutil
@@ -8,36 +8,69 @@ from amaranth.lib import wiring
 from systolith import hw
 from systolith.hw import isa
 from systolith.hw.control import LAYOUTS
+from systolith.hw.link.baud import baud_step
+from systolith.hw.mesh.config import MeshConfig
+from systolith.hw.mesh.route import Port
 from tests.formal.sizes import CONFIG
+
+CLOCK_HZ = 1_000_000
+#: Of the bit timers of the link, for eight cycles a bit.
+STEP = baud_step(clock_hz=CLOCK_HZ, baud=CLOCK_HZ // 8)
+#: What holds vendors' primitives and no streams.
+VENDOR = "systolith.hw.boards."
+#: A mesh with all ports in its middle.
+MESH = MeshConfig(width=3, height=3, bus_bytes=4, queue_depth=2)
 
 #: Arguments of the components that are not made from a configuration alone.
 ARGUMENTS = {
     "AddressGenerator": {"place_bits": 2},
+    "Beats": {"bus_bytes": CONFIG.bus_bytes},
+    "BitTimer": {"step": STEP, "start": 0},
     "Bus": {"bus_bytes": CONFIG.bus_bytes},
     "CellRow": {"cols": CONFIG.cols, "hop": CONFIG.hop, "chain_width": CONFIG.chain_width},
     "Counters": {"beat_bytes": CONFIG.bus_bytes},
+    "Crc": {},
+    "Executor": {"ext_bytes": CONFIG.ext_bytes, "bus_bytes": CONFIG.bus_bytes},
     "ExternalPort": {"bus_bytes": CONFIG.bus_bytes, "outstanding": 4},
+    "ExternalRam": {"bus_bytes": CONFIG.bus_bytes, "size": 16},
+    "ExternalShare": {"bus_bytes": CONFIG.bus_bytes},
     "Faults": {},
+    "Fork": {"config": MESH, "ports": tuple(Port)},
+    "FrameReceiver": {"step": STEP},
+    "FrameSender": {},
     "FunctionTables": {"lanes": CONFIG.lanes, "tables": CONFIG.tables},
+    "Guard": {"config": MESH},
     "HostPort": {"config": CONFIG, "core": 0},
+    "Judge": {"bus_bytes": CONFIG.bus_bytes},
+    "Link": {"clock_hz": CLOCK_HZ, "baud": CLOCK_HZ // 8, "ext_bytes": CONFIG.ext_bytes,
+             "bus_bytes": CONFIG.bus_bytes},
+    "Machine": {"config": CONFIG, "clock_hz": CLOCK_HZ, "baud": CLOCK_HZ // 8},
     "Memory": {"width": 16, "depth": 4},
+    "Merge": {"width": 8, "count": 3},
+    "Mesh": {"config": MESH},
     "Queue": {"shape": 8, "depth": 4},
     "Retire": {"late_cycles": 3},
     "Ring": {"width": 8, "cycles": 4},
     "ScalarUnit": {"normalize_cycles": CONFIG.normalize_cycles},
+    "Router": {"config": MESH},
     "Semaphores": {"count": CONFIG.semaphores, "width": CONFIG.semaphore_width},
     "Sequencer": {"engine": isa.Engine.MATRIX, "layout": LAYOUTS[isa.Engine.MATRIX]},
     "SharedMemory": {"word_bytes": 8, "depth": 4, "bus_bytes": 4},
+    "ShortQueue": {"shape": 8, "depth": 4},
     "SystemAnswer": {"word_bytes": 8, "bus_bytes": 4},
+    "UartReceiver": {"step": STEP},
+    "UartSender": {"step": STEP},
 }
 #: Those that are made from a number of lanes.
 LANES = ("Addend", "Combine", "Reduce", "Saturate", "Scale", "ScaleWords", "Validity")
 
 
 def component_classes():
-    """All component classes of the hardware, by name."""
+    """All component classes of the hardware but those with vendors' primitives, by name."""
     found = {}
     for info in pkgutil.walk_packages(hw.__path__, "systolith.hw."):
+        if info.name.startswith(VENDOR):
+            continue
         module = importlib.import_module(info.name)
         for name, member in inspect.getmembers(module, inspect.isclass):
             if issubclass(member, wiring.Component) and member.__module__ == info.name:

@@ -20,7 +20,8 @@ class Inside:
     def __init__(self, component):
         self.fragment = Fragment.get(component, None)
 
-    def _part(self, path):
+    def part(self, *path):
+        """The fragment at the end of a way through submodules."""
         part = self.fragment
         for name in path:
             part = part.find_subfragment(name)
@@ -35,7 +36,7 @@ class Inside:
             When there is none, or more than one.
         """
         *parts, name = path
-        found = {id(signal): signal for signal in _signals(self._part(parts))
+        found = {id(signal): signal for signal in _signals(self.part(*parts))
                  if signal.name == name}
         if len(found) != 1:
             raise LookupError(f"{len(found)} signals are named {'.'.join(path)}")
@@ -43,7 +44,7 @@ class Inside:
 
     def word(self, *path, address):
         """The word at ``address`` of the memory at ``path``, without a cycle of delay."""
-        memory = self._part(path)
+        memory = self.part(*path)
         if not isinstance(memory, MemoryInstance):
             raise LookupError(f"{'.'.join(path)} is not a memory")
         word = Signal(Shape.cast(memory._data.shape).width)

@@ -50,7 +50,9 @@ class QueueProof(wiring.Component):
             m.d.sync += [following.eq(1), element.eq(queue.i.payload), ahead.eq(held - pop)]
         with m.Elif(following & pop):
             m.d.sync += [following.eq(ahead != 0), ahead.eq(ahead - 1)]
-        consumed = inside.signal("consumed")
+        consumed, produced = inside.signal("consumed"), inside.signal("produced")
+        m.d.comb += [holds(inside.signal("level") == held),
+                     holds((produced - consumed)[:len(consumed)] == held)]
         word = inside.word("words", address=(consumed + ahead)[:len(consumed) - 1])
         with m.If(following):
             m.d.comb += [

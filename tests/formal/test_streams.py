@@ -5,13 +5,15 @@ not in the table below fails :func:`test_every_sender_is_proven`.
 """
 import pytest
 from amaranth import *
+from amaranth.lib import data
 
-from systolith.hw.config import Region
+from systolith.hw.config import CORE_SHIFT, REGION_SHIFT, Region
+from systolith.hw.host import HostRequest
 from systolith.hw.isa import ENGINES
 from systolith.hw.mover import BEATS_IN_FLIGHT
-from tests.formal.components import component_classes, create
+from tests.formal.components import MESH, component_classes, create
 from tests.formal.mutant import break_design
-from tests.formal.prove import given, holds, implies, past, prove, refute
+from tests.formal.prove import constant, given, holds, implies, past, prove, refute
 from tests.formal.streams import StreamProof, handshakes
 
 # Components are also made for the sake of their signatures alone.
@@ -19,9 +21,11 @@ pytestmark = pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable
 
 
 def queue_lemmas(m, inside, *path, depth):
-    """At most ``depth`` elements, and a valid output means that there is one."""
-    level, valid = inside.signal(*path, "level"), inside.signal(*path, "o__valid")
-    m.d.comb += [holds(level <= depth), holds(implies(valid, level != 0))]
+    """At most ``depth`` elements, counted right, and a valid output means that there is one."""
+    level, valid, produced, consumed = (
+        inside.signal(*path, name) for name in ("level", "o__valid", "produced", "consumed"))
+    m.d.comb += [holds(level <= depth), holds(implies(valid, level != 0)),
+                 holds(level == (produced - consumed)[:len(level)])]
 
 
 def queue(m, component, inside):
@@ -50,11 +54,12 @@ def mover(m, component, inside):
 
 
 def host_lemmas(m, inside, *path):
-    """A read that waits for its answer is one of a memory and has the place for it."""
-    names = ("present", "good", "response__valid", "bus__write", "bus__region")
-    present, good, full, write, region = (inside.signal(*path, name) for name in names)
-    m.d.comb += holds(implies(inside.signal(*path, "waiting"), present & good & ~full & ~write
-                              & (region != Region.REGISTERS) & (region != Region.QUEUES)))
+    """What waits for its answer is a good read of registers or a memory, with a place for it."""
+    present, good, full, waiting, access = (inside.signal(*path, name) for name in (
+        "present", "good", "response__valid", "_waiting", "access"))
+    access = data.View(HostRequest(), access)
+    m.d.comb += holds(implies(waiting, present & good & ~full & ~access.write & (
+        access.address[REGION_SHIFT:CORE_SHIFT] != Region.QUEUES)))
 
 
 def host(m, component, inside):
@@ -69,6 +74,84 @@ def chip(m, component, inside):
     host_lemmas(m, inside, "core0", "host")
 
 
+def beats(m, component, inside):
+    """The beat that is due is the one that was asked for, and its first word has a place."""
+    due = inside.signal("due")
+    m.d.comb += [holds(inside.signal("external", "due") == due),
+                 holds(~inside.signal("external", "discard")),
+                 holds(implies(due, ~component.port.response.valid))]
+
+
+def executor(m, component, inside):
+    """The buffer's word stays until the next read."""
+    buffer = component.buffer
+    m.d.comb += given(past(m, buffer.valid) | (buffer.data == past(m, buffer.data)))
+
+
+def share(m, component, inside):
+    """Memory answers what it was asked for; a user sends at most one beat ahead or behind."""
+    owner, due, surplus = (inside.signal(name) for name in ("owner", "due", "surplus"))
+    m.d.comb += [given(implies(component.memory.read.valid, due != 0)), holds(surplus != -2)]
+    for index, user in enumerate((component.chip, component.link)):
+        mine = owner == index
+        m.d.comb += [
+            given(implies(mine & (surplus == 1), ~user.request.valid & user.write.valid)),
+            given(implies(mine & (surplus == -1), user.request.valid & user.request.p.write
+                          & ~user.write.valid)),
+        ]
+
+
+def short_queue_lemmas(m, inside, *path, depth):
+    """At most ``depth`` elements."""
+    produced, consumed = inside.signal(*path, "produced"), inside.signal(*path, "consumed")
+    m.d.comb += holds((produced - consumed)[:len(produced)] <= depth)
+
+
+def short_queue(m, component, inside):
+    short_queue_lemmas(m, inside, depth=component.depth)
+
+
+def fork_lemmas(m, inside, *path):
+    for _, name, _ in inside.part(*path).subfragments:
+        short_queue_lemmas(m, inside, *path, name, depth=MESH.queue_depth)
+
+
+def fork(m, component, inside):
+    fork_lemmas(m, inside)
+
+
+def guard(m, component, inside):
+    """A node stays where it is, and its coordinates are in each packet."""
+    constant(m, Cat(component.place.x, component.place.y))
+
+
+def merge_lemmas(m, inside, request, *path):
+    """What was offered and not accepted is one element that is still there."""
+    last, held = inside.signal(*path, "last"), inside.signal(*path, "held")
+    m.d.comb += [holds((last & (last - 1))[:len(last)] == 0), holds(implies(held, last & request))]
+
+
+def merge(m, component, inside):
+    merge_lemmas(m, inside, Cat(each.valid for each in component.i))
+
+
+def router_lemmas(m, inside, *path):
+    for _, name, _ in inside.part(*path).subfragments:
+        if name.endswith("_fork"):
+            fork_lemmas(m, inside, *path, name)
+        elif name.endswith("_merge"):
+            merge_lemmas(m, inside, inside.signal(*path, name, "request"), *path, name)
+
+
+def router(m, component, inside):
+    router_lemmas(m, inside)
+
+
+def mesh(m, component, inside):
+    for _, name, _ in inside.part().subfragments:
+        router_lemmas(m, inside, name)
+
+
 def control_reset(m, control):
     return past(m, control.reset)
 
@@ -77,15 +160,27 @@ def control_reset(m, control):
 #: A core that stops at a fault takes back what no memory has accepted; it is reset before it goes
 #: on. CONTROL.RESET takes back everything except what external memory and the host have seen.
 SENDERS = {
+    "Beats": (beats, None),
     "Bus": (None, None),
     "Chip": (chip, None),
     "Control": (control, control_reset),
     "Core": (core, None),
+    "Executor": (executor, lambda m, executor: executor.dead),
     "ExternalPort": (None, None),
+    "ExternalRam": (None, None),
+    "ExternalShare": (share, None),
+    "Fork": (fork, None),
+    "FrameSender": (None, None),
+    "Guard": (guard, None),
     "HostPort": (host, lambda m, port: port.hold),
+    "Link": (None, lambda m, link: link.dead),
+    "Merge": (merge, None),
+    "Mesh": (mesh, None),
     "Mover": (mover, lambda m, mover: mover.port.halt),
     "Queue": (queue, None),
+    "Router": (router, None),
     "Sequencer": (sequencer, None),
+    "ShortQueue": (short_queue, None),
     "VectorUnit": (None, lambda m, unit: unit.engine.halt),
 }
 

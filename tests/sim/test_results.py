@@ -1,12 +1,18 @@
-"""The page of results: its tables, and how they are renewed."""
+"""The tables of the page of results, and the command that renews them."""
+import json
+import sys
+
 import pytest
 
 from systolith.hw.configs import get_config
 from systolith.hw.isa import ENGINES
+from systolith.sim import results
 from systolith.sim.commands.bench import Outcome
 from systolith.sim.measure import Measure
-from systolith.sim.results import BEGIN, END, bench_tables, renew
+from systolith.sim.results import bench_tables
+from systolith.sim.results_page import BEGIN, END
 from systolith.sim.shares import SHARES
+from systolith.sim.whole_model import TITLE as WHOLE_MODEL
 from systolith.sw.runtime.device import Counters, EngineCounters
 
 
@@ -29,20 +35,66 @@ def test_a_table_for_each_group_with_the_causes_that_occur():
 
 
 @pytest.fixture
-def page(tmp_path):
-    path = tmp_path / "results.md"
-    path.write_text(f"# Page\n\n{BEGIN}\n## One\n\na\n\n## Two\n\nb\n\n{END}\nrest\n")
-    return path
+def here(tmp_path, monkeypatch):
+    """A folder with an empty page of results."""
+    monkeypatch.chdir(tmp_path)
+    page = tmp_path / results.RESULTS
+    page.parent.mkdir()
+    page.write_text(f"# Page\n\n{BEGIN}{END}")
+    return page
 
 
-def test_renewing_replaces_a_section_and_keeps_the_others(page):
-    renew(["## Two\n\nc\n", "## Three\n\nd\n"], page)
-    assert page.read_text() == (
-        f"# Page\n\n{BEGIN}\n## One\n\na\n\n## Two\n\nc\n\n## Three\n\nd\n\n{END}\nrest\n")
-    renew(["## Two\n\nc\n"], page)
-    assert "## Three\n\nd\n" in page.read_text()
+def renewed(monkeypatch, *arguments):
+    monkeypatch.setattr(sys, "argv", ["results", *map(str, arguments)])
+    results.main()
 
 
-def test_renewing_all_leaves_nothing_else(page):
-    renew(["## Three\n\nd\n"], page, only=True)
-    assert page.read_text() == f"# Page\n\n{BEGIN}\n## Three\n\nd\n\n{END}\nrest\n"
+def test_a_section_is_renewed_alone(here, monkeypatch):
+    monkeypatch.setattr(results, "SECTIONS", {"one": lambda progress: ["## One\n\na\n"],
+                                              "two": lambda progress: ["## Two\n\nb\n"]})
+    renewed(monkeypatch, "two")
+    assert "## Two\n\nb\n" in here.read_text()
+    assert "## One" not in here.read_text()
+
+
+def test_all_sections_but_the_long_ones_are_renewed(here, monkeypatch):
+    monkeypatch.setattr(results, "SECTIONS", {
+        name: lambda progress, name=name: [f"## {name}\n\nnew\n"] for name in results.SECTIONS})
+    here.write_text(f"{BEGIN}## softmax\n\nold\n\n## stale\n\nold\n\n"
+                    f"## {WHOLE_MODEL}\n\nold\n{END}")
+    renewed(monkeypatch)
+    text = here.read_text()
+    assert "stale" not in text
+    assert f"## {WHOLE_MODEL}\n\nold\n" in text
+    assert "## smollm2" not in text
+    assert [name for name in results.USUAL if f"## {name}\n\nnew\n" not in text] == []
+
+
+def test_rows_of_files_are_put_in(here, monkeypatch, tmp_path):
+    file = tmp_path / "rows.json"
+    file.write_text(json.dumps([{"model": "glassllm", "measure": "perplexity", "samples": 128,
+                                 "float": 130.0, "int8": 131.0, "ours": 132.0}]))
+    renewed(monkeypatch, "--rows", file)
+    assert "| glassllm | perplexity | 128 |" in here.read_text()
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    (("--rows", "none.json"), "none.json"), (("--run", "list.json"), "is not of a whole model"),
+    (("--rows", "text.json"), "Expecting value")])
+def test_files_that_cannot_be_put_in(here, monkeypatch, tmp_path, arguments, message):
+    (tmp_path / "list.json").write_text("[]")
+    (tmp_path / "text.json").write_text("rows")
+    before = here.read_text()
+    with pytest.raises(SystemExit, match=message):
+        renewed(monkeypatch, *arguments)
+    assert here.read_text() == before
+
+
+def test_unknown_sections_and_no_page(here, monkeypatch, capsys):
+    with pytest.raises(SystemExit):
+        renewed(monkeypatch, "smol")
+    assert "unknown section 'smol'; choose of softmax, bench" in capsys.readouterr().err
+    here.unlink()
+    with pytest.raises(SystemExit):
+        renewed(monkeypatch, "softmax")
+    assert "docs/results.md is not here" in capsys.readouterr().err

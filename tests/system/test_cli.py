@@ -8,15 +8,14 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from systolith.hw.config import Config
+from systolith.hw.config import Config, Region
 from systolith.hw.configs import CONFIGS, get_config
 from systolith.hw.isa import ENGINES, Engine, Product
 from systolith.sim import doctor
 from systolith.sim.cli import app
-from systolith.sim.commands import disasm, evaluate
+from systolith.sim.commands import complete, disasm
 from systolith.sim.measure import Measure, total
-from systolith.sim.results import BEGIN, END
-from systolith.sw.models.accuracy import Measure as Accuracy
+from systolith.sim.results_page import BEGIN, END
 from systolith.sw.runtime.device import Counters, EngineCounters
 from systolith.sw.runtime.functional import FunctionalDevice
 from systolith.sw.runtime.program import Program, load_program
@@ -405,14 +404,43 @@ def test_make_leaves_out_what_is_not_given(stand_in):
 
 WHOLE_KEYS = {
     "model", "prompt", "text", "prompt_tokens", "tokens", "config", "device", "stall", "seed",
-    "cycles", "macs", "peak_macs_per_cycle", "utilization", "engines", "move_bytes", "prefill",
-    "decode", "parts", "seconds"}
+    "bit_exact", "cycles", "macs", "peak_macs_per_cycle", "utilization", "engines", "move_bytes",
+    "prefill", "decode", "parts", "choices", "seconds"}
 
 
 def test_a_sum_is_answered():
     result = result_of("run", "mathformer", "7*8=", "--device", "functional", "--config", "tiny")
     assert set(result) == WHOLE_KEYS
     assert (result["model"], result["text"]) == ("mathformer-mul", "56")
+    assert [choice["taken"] for choice in result["choices"]] == [True]
+    assert result["bit_exact"] is None
+
+
+def test_the_report_shows_the_form_of_a_narrow_model():
+    outcome = systolith("run", "mathformer", "5/2=", "--device", "functional", "--config", "tiny")
+    assert outcome.stdout.startswith("Q2R1")
+    assert "4 times as wide, the best of 13 forms" in " ".join(outcome.stdout.split())
+
+
+def test_a_whole_model_is_compared(monkeypatch):
+    options = ("run", "mathformer", "7*8=", "--config", "tiny", "--compare")
+    result = result_of(*options)
+    assert (result["text"], result["bit_exact"]) == ("56", True)
+    for refused in ((*options, "--device", "functional"), ("run", "glassllm", "--compare")):
+        check_refused(systolith(*refused), 2, "--compare is for a whole model")
+    monkeypatch.setattr(complete, "FunctionalDevice", Wrong)
+    outcome = systolith(*options)
+    assert outcome.exit_code == 1
+    assert "differ from those of the functional device" in outcome.stderr
+    assert "Bit exact" in outcome.stdout
+
+
+class Wrong(FunctionalDevice):
+    """A device whose chosen token is off by one."""
+
+    def read(self, region, address, size):
+        data = super().read(region, address, size)
+        return bytes([data[0] ^ 1]) + data[1:] if region is Region.ROW else data
 
 
 def test_a_language_model_goes_on():
@@ -503,21 +531,3 @@ def test_mistakes_with_sentences(sentences, tmp_path):
             ((sentences, "--tokens", "3"), "--text is for sentence encoders"),
             ((tmp_path / "none.txt",), "does not exist")):
         check_refused(systolith("run", "minilm", "--text", *arguments), 2, text)
-
-
-# eval --------------------------------------------------------------------------------------------
-
-def test_eval_of_an_unknown_model():
-    check_refused(systolith("eval", "nothing"), 2,
-                  "unknown model 'nothing'; choose one of glassllm")
-
-
-def test_the_table_of_eval_as_a_picture(tmp_path):
-    pytest.importorskip("matplotlib")
-    rows = [Accuracy(model="m", measure="accuracy", samples=3, float=1.0, int8=0.9, ours=0.8)]
-    path = tmp_path / "table.png"
-    evaluate.plot(rows, path)
-    assert path.read_bytes().startswith(b"\x89PNG")
-    assert evaluate.as_json(rows) == {"measures": [{
-        "model": "m", "measure": "accuracy", "samples": 3, "float": 1.0, "int8": 0.9,
-        "ours": 0.8}]}

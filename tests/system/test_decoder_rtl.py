@@ -11,6 +11,8 @@ from systolith.sim.rtl import RtlDevice
 from systolith.sw.decoder import Session, compile_decoder
 from systolith.sw.models import load_model
 from systolith.sw.runtime.functional import FunctionalDevice, compare_memories
+from tests.sw.decoders import compiled as random_compiled
+from tests.sw.decoders import random_tokens
 
 SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 
@@ -76,6 +78,22 @@ def test_resident_weights(name, config):
     with RtlDevice(compiled.config, stall_percent=10, seed=2) as device:
         rtl, functional = sessions(compiled, device)
         result = check(rtl, functional, model.encode(model.default_prompt)[:19])
+        for _ in range(2):
+            result = check(rtl, functional, [result.token])
+
+
+@pytest.mark.parametrize("config", [
+    get_config("tiny"), get_config("tiny").replace(name="streamed", wgt_depth=256)],
+    ids=lambda each: each.name)
+@pytest.mark.parametrize("stalls", [0, 30])
+def test_columns_with_units_of_their_own(config, stalls):
+    """A random decoder with a few large columns, of ragged sizes; a prompt and two steps."""
+    compiled = random_compiled(config)
+    assert compiled.model.columned
+    assert compiled.residents.streamed == (config.name == "streamed")
+    with RtlDevice(config, stall_percent=stalls, seed=7) as device:
+        rtl, functional = sessions(compiled, device)
+        result = check(rtl, functional, random_tokens(7))
         for _ in range(2):
             result = check(rtl, functional, [result.token])
 

@@ -1,0 +1,1 @@
+"""The mesh: a network of routers that carries remote writes and signals between cores."""

@@ -1,0 +1,1 @@
+"""Traffic through a simulated mesh: patterns, figures, pictures, and what theory allows."""

@@ -1,0 +1,99 @@
+"""A move's beats lie inside of both memories, and each of its commands has one last beat."""
+import pytest
+from amaranth import *
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import connect, flipped
+
+from systolith.hw.config import MEMORIES
+from systolith.hw.isa import Cause
+from systolith.hw.move_walk import LOADED, STORED, MoveWalk, mover_layout
+from tests.formal.inside import Inside
+from tests.formal.mutant import break_design
+from tests.formal.prove import holds, implies, not_proven, past, prove
+from tests.formal.sizes import CONFIG
+
+
+class MoveWalkProof(wiring.Component):
+    """Commands are free; who takes the beats takes only what is offered."""
+
+    def __init__(self):
+        self._walk = MoveWalk(config=CONFIG)
+        super().__init__(self._walk.signature)
+
+    def elaborate(self, platform):
+        m = Module()
+        walk = self._walk
+        inside = Inside(walk)
+        m.submodules.walk = inside.fragment
+        connect(m, flipped(self.command), walk.command)
+        m.d.comb += [walk.halt.eq(self.halt), walk.next.eq(self.next & walk.valid)]
+        walking, offered = inside.signal("walking"), inside.signal("offered")
+        self._inside_both(m, offered)
+        self._commands(m, walking, offered)
+        self._beats(m, inside, walking)
+        return m
+
+    def _inside_both(self, m, offered):
+        walk = self._walk
+        good = Cat((walk.region == region) & (walk.offset < CONFIG.region_bytes(region))
+                   & (walk.store & int(region in STORED) | int(region in LOADED))
+                   for region in MEMORIES).any()
+        m.d.comb += [
+            holds(implies(walk.valid, offered & ~walk.halt)),
+            holds(implies(offered, good & (walk.external < CONFIG.ext_bytes))),
+            # A fault is told after the beats before it, stays, and offers no more.
+            holds(implies(walk.cause != Cause.NONE, ~walk.valid & ~walk.command.ready)),
+            holds(implies(past(m, walk.cause != Cause.NONE), walk.cause != Cause.NONE)),
+        ]
+
+    def _commands(self, m, walking, offered):
+        """Commands under way are those whose beats are still walked, and that of a last beat."""
+        walk = self._walk
+        taken, ended = walk.command.valid & walk.command.ready, walk.next & walk.last
+        commands = Signal(2)
+        m.d.sync += commands.eq(commands + taken - ended)
+        m.d.comb += [
+            holds(commands == walking + (offered & walk.last)),
+            holds(implies(offered & ~walk.last, walking)),
+            holds(walk.busy == (commands != 0)),
+        ]
+
+
+    def _beats(self, m, inside, walking):
+        """Each row has all of its bytes, each move all of its rows: the last beat ends both."""
+        command = data.View(mover_layout(), inside.signal("command"))
+        step, rows, row_bytes = (inside.signal(name) for name in ("step", "rows", "row_bytes"))
+        row, done = Signal(16), Signal(16)
+        row_ends = done + CONFIG.bus_bytes == command.row_bytes
+        with m.If(self._walk.command.valid & self._walk.command.ready):
+            m.d.sync += [row.eq(0), done.eq(0)]
+        with m.Elif(step):
+            m.d.sync += [row.eq(row + row_ends),
+                         done.eq(Mux(row_ends, 0, done + CONFIG.bus_bytes))]
+        part = (CONFIG.bus_bytes - 1).bit_length()
+        sized = (command.rows != 0) & (command.row_bytes != 0) & (command.row_bytes[:part] == 0)
+        m.d.comb += [
+            holds(implies(past(m, step), self._walk.last
+                          == past(m, row_ends & (row + 1 == command.rows)))),
+            holds(implies(walking & sized, (row_bytes + done == command.row_bytes)
+                          & (row_bytes != 0) & (row_bytes[:part] == 0)
+                          & (row + rows == command.rows) & (rows != 0))),
+        ]
+
+
+def test_move_walk():
+    prove(MoveWalkProof(), "move_walk", depth=2)
+
+
+@pytest.mark.parametrize(("name", "old", "new"), [
+    ("reaches_beyond", "beyond.eq(offset >= config.region_bytes(region))",
+     "beyond.eq(offset > config.region_bytes(region))"),
+    ("reads_beyond", "beyond | (external >= max(config.ext_bytes, 1))", "beyond"),
+    ("loads_sums", "command.opcode == Opcode.STORE) & int", "command.opcode != 0) & int"),
+    ("ends_every_run", "move_end.eq(run_end & (rows == 1))", "move_end.eq(run_end)"),
+    ("forgets_a_command", "walking.eq(self.command.valid), command.eq(new)",
+     "walking.eq(self.command.valid & ~offered), command.eq(new)"),
+])
+def test_a_broken_walk_is_found(name, old, new, monkeypatch):
+    break_design(monkeypatch, "move_walk", old, new)
+    not_proven(MoveWalkProof(), f"move_walk_{name}", depth=2)
