@@ -2,7 +2,7 @@
 import numpy as np
 
 from systolith.hw.config import Config
-from systolith.hw.configs import CONFIGS
+from systolith.hw.configs import SIMULATED
 from systolith.sw.compiler import CompiledAttention, calibrate, compile_attention
 from systolith.sw.models.rotary import rotary_angles
 from systolith.sw.reference.weights import AttentionWeights
@@ -19,7 +19,8 @@ ODD_CONFIGS = {config.name: config for config in (
            vec_depth=16384, const_depth=1024, row_depth=16, bus_bytes=8, ext_bytes=1 << 20),
 )}
 
-ALL_CONFIGS = {**CONFIGS, **ODD_CONFIGS}
+#: Those of boards are too small for what the tests compile.
+ALL_CONFIGS = {**SIMULATED, **ODD_CONFIGS}
 
 POSITIONS = 128
 

@@ -2,8 +2,8 @@
 import pytest
 
 from systolith.sw.decoder import choose as forms
+from systolith.sw.decoder.answers import problems
 from systolith.sw.decoder.choose import choose
-from systolith.sw.decoder.evaluate import problems
 from systolith.sw.decoder.quantize import quantize_decoder
 from systolith.sw.decoder.samples import calibration_samples
 from systolith.sw.decoder.scales import calibrate_decoder

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from systolith.hw.config import Region
-from systolith.hw.configs import CONFIGS, get_config
+from systolith.hw.configs import SIMULATED, get_config
 from systolith.hw.isa import Engine
 from systolith.sw.compiler import CompileError, calibrate, compile_attention
 from systolith.sw.compiler.plan import Shape
@@ -17,7 +17,7 @@ def lengths(config):
     return sorted({1, 3, config.rows - 1, config.rows, config.rows + 1, 37, 128})
 
 
-CASES = [(name, length) for name, config in CONFIGS.items() for length in lengths(config)]
+CASES = [(name, length) for name, config in SIMULATED.items() for length in lengths(config)]
 
 
 @pytest.mark.parametrize("causal", [True, False])
@@ -25,7 +25,7 @@ CASES = [(name, length) for name, config in CONFIGS.items() for length in length
 def test_every_length(name, length, causal):
     """Sizes that divide nothing: width 24, three heads of 10 on one."""
     rng = np.random.default_rng(length)
-    config = CONFIGS[name]
+    config = SIMULATED[name]
     layer, (x, h) = compiled(rng, random_layer(rng, causal=causal), config, length)
     result = layer.run(dirty_device(config, rng), x, h)
     assert result.mismatches == 0
@@ -64,7 +64,7 @@ def test_padding_does_not_change_the_valid_positions(valid, causal):
     assert np.array_equal(first.output[:valid], second.output[:valid])
 
 
-@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.parametrize("name", SIMULATED)
 @pytest.mark.parametrize("layer", range(4))
 def test_glassllm(name, layer):
     model, config = load_model("glassllm"), get_config(name)

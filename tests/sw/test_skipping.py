@@ -108,8 +108,7 @@ def beats(result):
     return result.counters.engines[Engine.MATRIX].busy
 
 
-# The layer does not fit the vector memory of an iCE40.
-@pytest.mark.parametrize("name", [name for name in ALL_CONFIGS if name != "ice40up5k"])
+@pytest.mark.parametrize("name", ALL_CONFIGS)
 def test_pruned_attention_layers(name):
     """Fewer beats than the same layer with all its weights, and still exact."""
     rng, config = np.random.default_rng(2), ALL_CONFIGS[name]
