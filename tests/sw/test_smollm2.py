@@ -7,6 +7,7 @@ from systolith.sw.models.byte_bpe import byte_level_tokenizer
 from systolith.sw.models.llamacpp import load_gguf
 from systolith.sw.reference import llama
 from systolith.sw.reference.weights import HALVES
+from tests.sw.smollm2 import load_smollm2
 
 gguf = pytest.importorskip("gguf", reason="needs the package gguf: pip install gguf")
 
@@ -83,10 +84,7 @@ def test_digits_stand_alone_only_where_the_file_says_so():
 
 @pytest.fixture(scope="module")
 def smollm2():
-    try:
-        return load_model("smollm2")
-    except ModelError as error:
-        pytest.skip(f"the model cannot be had here: {error}")
+    return load_smollm2()
 
 
 @pytest.mark.slow

@@ -7,8 +7,9 @@ from systolith.sim.accuracy_table import GOALS
 from systolith.sim.cli import RESULTS
 from systolith.sim.commands import evaluate
 from systolith.sim.results_page import BEGIN, END
-from systolith.sw.models import ModelError, load_model, registry
+from systolith.sw.models import registry
 from systolith.sw.models.accuracy import Measure
+from tests.sw.smollm2 import load_smollm2
 from tests.system.test_cli import check_refused, result_of, systolith
 
 KEYS = ["model", "measure", "samples", "float", "int8", "ours"]
@@ -142,11 +143,7 @@ def test_a_share_of_minilm():
 
 @pytest.mark.slow
 def test_a_window_of_smollm2():
-    pytest.importorskip("gguf")
-    try:
-        load_model("smollm2")
-    except ModelError as error:
-        pytest.skip(f"the model cannot be had here: {error}")
+    load_smollm2()
     rows = result_of("eval", "smollm2", "--samples", 256)
     assert [row["measure"] for row in rows] == ["perplexity of plays", "perplexity of news"]
     for row in rows:
