@@ -16,7 +16,7 @@ from systolith.sim.accuracy_table import accuracy_section, rows_of
 from systolith.sim.attention import prepare_layer
 from systolith.sim.benchmarks import BENCHMARKS
 from systolith.sim.benchmarks.models import first_layers
-from systolith.sim.cli import RESULTS
+from systolith.sim.cli.options import RESULTS
 from systolith.sim.commands.bench import Outcome, bench
 from systolith.sim.commands.evaluate import evaluate
 from systolith.sim.devices import open_device

@@ -1,7 +1,7 @@
 """``systolith estimate``: what it prints, its JSON, and what it says about mistakes."""
 import pytest
 
-from tests.system.test_cli import ENGINE_KEYS, check_refused, result_of, systolith
+from tests.sim.cli.invoke import ENGINE_KEYS, check_refused, result_of, systolith
 
 KEYS = {"model", "config", "ext_latency", "ext_bytes_per_cycle", "mhz", "runs"}
 RUN_KEYS = {

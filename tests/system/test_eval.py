@@ -4,13 +4,13 @@ import sys
 import pytest
 
 from systolith.sim.accuracy_table import GOALS
-from systolith.sim.cli import RESULTS
+from systolith.sim.cli.options import RESULTS
 from systolith.sim.commands import evaluate
 from systolith.sim.results_page import BEGIN, END
 from systolith.sw.models import registry
 from systolith.sw.models.accuracy import Measure
+from tests.sim.cli.invoke import check_refused, result_of, systolith
 from tests.sw.smollm2 import load_smollm2
-from tests.system.test_cli import check_refused, result_of, systolith
 
 KEYS = ["model", "measure", "samples", "float", "int8", "ours"]
 

@@ -3,8 +3,8 @@ import json
 
 import pytest
 
+from tests.sim.cli.invoke import check_refused, result_of, systolith
 from tests.sim.test_timeline import check_events
-from tests.system.test_cli import check_refused, result_of, systolith
 
 SUM = ("trace", "mathformer", "--prompt", "7*8=", "--config", "tiny")
 

@@ -1,0 +1,1 @@
+"""Tests of the command line: what it prints, its JSON, exit codes, and mistakes."""
