@@ -77,6 +77,7 @@ class Completion:
     written: tuple[int, ...]
     results: tuple[StepResult, ...]
     choices: tuple[Choice, ...]
+    columned: bool
     bit_exact: bool | None
     seconds: dict[str, float]
 
@@ -113,7 +114,8 @@ class Completion:
                 "bit_exact": self.bit_exact, **self.measure.as_json(),
                 "prefill": self.prefill.as_json(), "decode": decode and decode.as_json(),
                 "parts": [part.as_json() for part in self.work],
-                "choices": [choice.as_json() for choice in self.choices], "seconds": self.seconds}
+                "choices": [choice.as_json() for choice in self.choices],
+                "columned": self.columned, "seconds": self.seconds}
 
 
 def complete(request: Request, *, show: Callable[[str], None], progress: Progress) -> Completion:
@@ -146,7 +148,7 @@ def complete(request: Request, *, show: Callable[[str], None], progress: Progres
         with progress.stage("compare"):
             exact = _same(compiled, request, ids, written, results)
     return Completion(request, model, config, prompt, tuple(ids), text, tuple(written),
-                      tuple(results), compiled.choices, exact,
+                      tuple(results), compiled.choices, compiled.model.columned, exact,
                       {**progress.seconds, "decode": decode})
 
 
@@ -201,6 +203,8 @@ def print_completion(done: Completion) -> None:
               ("Bound by", _bounds(done.work))]
     facts += [("Form", _form(choice, len(done.choices)))
               for choice in done.choices if choice.taken]
+    if done.columned:
+        facts.append(("Residual", "each column with a unit of its own, for a few are large"))
     print_facts(facts)
 
 

@@ -4,6 +4,7 @@ The file holds everything: sizes, weights (quantized by blocks; they are read as
 stand for), and a byte level tokenizer.
 """
 from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,13 @@ _WIDTH, _LAYERS, _HIDDEN, _LENGTH, _HEADS, _KV_HEADS = (
     "llama.embedding_length", "llama.block_count", "llama.feed_forward_length",
     "llama.context_length", "llama.attention.head_count", "llama.attention.head_count_kv")
 _EPSILON, _BASE = "llama.attention.layer_norm_rms_epsilon", "llama.rope.freq_base"
+
+
+def check_gguf() -> None:
+    """Raise ModelError when the package that reads these files is not installed: before a file is
+    fetched."""
+    if find_spec("gguf") is None:
+        raise ModelError("package gguf is not installed; run: pip install 'systolith[smollm2]'")
 
 
 def load_gguf(path: Path, name: str, prompts: tuple[str, ...]) -> Model:
@@ -54,12 +62,10 @@ def load_gguf(path: Path, name: str, prompts: tuple[str, ...]) -> Model:
 
 def _read(path: Path) -> tuple[dict[str, Any], Checkpoint]:
     """What the file says of the model, and its tensors in float32."""
-    try:
-        from gguf import GGUFReader
-        from gguf.quants import dequantize
-    except ImportError:
-        raise ModelError("package gguf is not installed; run: pip install 'systolith[smollm2]'"
-                         ) from None
+    check_gguf()
+    from gguf import GGUFReader
+    from gguf.quants import dequantize
+
     try:
         reader = GGUFReader(path)
         config = {name: entry.contents() for name, entry in reader.fields.items()}

