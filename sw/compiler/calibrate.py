@@ -44,8 +44,7 @@ def calibrate(weights: AttentionWeights, samples: Sequence[tuple[Floats, Floats]
     """
     if not samples:
         raise CompileError("calibration needs at least one sample (x, h)")
-    if not 0 < percentile <= 100:
-        raise CompileError(f"percentile must be above 0 and at most 100, not {percentile}")
+    check_percentile(percentile)
     for x, h in samples:
         _check_sample(x, h, weights)
     steps = [attention_steps(h, weights) for _, h in samples]
@@ -54,6 +53,18 @@ def calibrate(weights: AttentionWeights, samples: Sequence[tuple[Floats, Floats]
     ends = [x for x, _ in samples] + [x + attention(h, weights) for x, h in samples]
     return Calibration(h=_scale([h for _, h in samples], percentile),
                        x=_scale(ends, 100.0) * 127 / 32767 * RESIDUAL_HEADROOM, **heads)
+
+
+def check_percentile(percentile: float) -> None:
+    """Raise CompileError when a part in percent is not above 0 and at most 100."""
+    if not 0 < percentile <= 100:
+        raise CompileError(f"percentile must be above 0 and at most 100, not {percentile}")
+
+
+def check_texts(samples: Sequence[Sequence[int]]) -> None:
+    """Raise CompileError when there is no sample, or one without tokens."""
+    if not samples or not all(samples):
+        raise CompileError("calibration needs at least one sample, each of at least one token")
 
 
 def _scale(samples: Sequence[Floats], percentile: float) -> float:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from systolith.sw.compiler.errors import CompileError
+from systolith.sw.compiler.calibrate import check_percentile, check_texts
 from systolith.sw.reference.attention import attention_steps
 from systolith.sw.reference.llama import normalized
 from systolith.sw.reference.weights import Floats, LayerWeights, LlamaWeights
@@ -61,10 +61,8 @@ def calibrate_decoder(weights: LlamaWeights, samples: Sequence[Sequence[int]],
     CompileError
         Without samples, or with a percentile outside its limits.
     """
-    if not samples or not all(samples):
-        raise CompileError("calibration needs at least one sample, each of at least one token")
-    if not 0 < percentile <= 100:
-        raise CompileError(f"percentile must be above 0 and at most 100, not {percentile}")
+    check_texts(samples)
+    check_percentile(percentile)
     xs = [weights.embedding[list(ids)] for ids in samples]              # each (T, d)
     # Every token may be looked up, not just those of the samples.
     columns, typical, layers = [np.abs(weights.embedding).max(axis=0)], [_typical(xs)], []

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from systolith.sw.compiler.errors import CompileError
+from systolith.sw.compiler.calibrate import check_percentile, check_texts
 from systolith.sw.reference import bert
 from systolith.sw.reference.bert import BertWeights, LayerSteps
 from systolith.sw.reference.weights import Floats
@@ -56,10 +56,8 @@ def calibrate_encoder(weights: BertWeights, samples: Sequence[Sequence[int]],
     CompileError
         Without samples, or with a percentile outside its limits.
     """
-    if not samples or not all(samples):
-        raise CompileError("calibration needs at least one sample, each of at least one token")
-    if not 0 < percentile <= 100:
-        raise CompileError(f"percentile must be above 0 and at most 100, not {percentile}")
+    check_texts(samples)
+    check_percentile(percentile)
     xs = [bert.embedded(ids, weights) for ids in samples]               # each (T, d)
     layers = []
     for layer in weights.layers:
