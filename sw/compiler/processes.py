@@ -7,7 +7,7 @@ too, its *link*: it writes the receiver's memories, in the order of the sender's
 from dataclasses import dataclass
 
 from systolith.hw.config import Config, Region
-from systolith.hw.isa import ENGINES, Command, Engine
+from systolith.hw.isa import ENGINES, Command, Engine, Remote
 from systolith.sw.reference.addressing import Access, accesses, remote_accesses, targets
 
 #: A memory of the machine: the core (-1: shared by all) and its name there.
@@ -63,9 +63,10 @@ class Processes:
         own = self.engine(core, command.ENGINE)
         result = [Touch(own, (-1 if access.memory == "ext" else core, access.memory), access)
                   for access in accesses(command, self.config)]
-        for access in remote_accesses(command, self.config):
+        if isinstance(command, Remote):
+            others = [target for target in targets(command, self.config) if target != core]
             result += [Touch(self.link(core, target), (target, access.memory), access)
-                       for target in targets(command, self.config) if target != core]
+                       for access in remote_accesses(command, self.config) for target in others]
         return result
 
 

@@ -8,6 +8,7 @@ from systolith.hw.isa import Engine, Load, Notify, Output, Pass, Product, Send, 
 from systolith.sw.compiler import CompileError
 from systolith.sw.compiler.schedule import schedule
 from systolith.sw.compiler.schedule_mesh import schedule_mesh
+from systolith.sw.compiler.verifier import verify_mesh
 from systolith.sw.reference.addressing import targets
 from systolith.sw.runtime.functional_cluster import FunctionalCluster
 
@@ -59,8 +60,9 @@ def in_turn(commands, config, seed):
 
 
 def at_once(commands, config, seed):
-    cluster = filled(config, seed)
-    cluster.run(schedule_mesh(commands, config))
+    cluster, streams = filled(config, seed), schedule_mesh(commands, config)
+    verify_mesh(config, streams)
+    cluster.run(streams)
     cluster.wait()
     return memories(cluster)
 
