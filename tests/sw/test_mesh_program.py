@@ -27,5 +27,5 @@ def test_an_image_and_its_streams_run():
 
 
 def test_another_configuration_is_refused():
-    with pytest.raises(ProgramError, match="compiled for 'tiny@2x1', but .* 'tiny@2x2'"):
+    with pytest.raises(ProgramError, match=r"compiled for 'tiny@2x1', but .* 'tiny@2x2'"):
         PROGRAM.load(FunctionalCluster(get_config("tiny@2x2")))
