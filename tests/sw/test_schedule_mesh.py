@@ -1,4 +1,6 @@
 """From one list of commands of many cores to their streams: the result is that of the list."""
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -8,7 +10,7 @@ from systolith.hw.isa import Engine, Load, Notify, Output, Pass, Product, Send, 
 from systolith.sw.compiler import CompileError
 from systolith.sw.compiler.schedule import schedule
 from systolith.sw.compiler.schedule_mesh import schedule_mesh
-from systolith.sw.compiler.verifier import verify_mesh
+from systolith.sw.compiler.verifier import VerifyError, verify_mesh
 from systolith.sw.reference.addressing import targets
 from systolith.sw.runtime.functional_cluster import FunctionalCluster
 
@@ -118,6 +120,40 @@ def test_one_core_gets_the_streams_of_the_single_core_scheduler(seed):
                         [rng.integers(3)])
     assert schedule_mesh([(0, command) for command in commands], config) == [
         schedule(commands, config)]
+
+
+def test_every_token_of_a_remote_signal_is_needed():
+    """Without one signal and its wait a race is left, and the verifier names it."""
+    commands = [(0, send(1, remote=8)), (1, product(act=8)), (1, drain(act=16)),
+                (1, send(0, word=16, remote=24)), (0, product(act=24)),
+                (0, send(1, word=4, remote=8)), (1, product(act=8, acc=4))]
+    streams = schedule_mesh(commands, CONFIG)
+    dropped = 0
+    for core, queues in enumerate(streams):
+        for index, command in enumerate(queues[Engine.MOVE]):
+            if isinstance(command, Notify):
+                mutant = without(streams, core, index)
+                with pytest.raises(VerifyError, match="race"):
+                    verify_mesh(CONFIG, mutant)
+                dropped += 1
+    assert dropped >= 3
+
+
+def without(streams, core, index):
+    """The streams without what a Notify signals and the wait that takes it."""
+    notify = streams[core][Engine.MOVE][index]
+    target, = targets(notify, CONFIG)
+    bit, before = notify.remote_signal, sum(
+        command.remote_signal == notify.remote_signal and targets(command, CONFIG) == [target]
+        for command in streams[core][Engine.MOVE][:index] if isinstance(command, Notify))
+    mutant = [{engine: list(queue) for engine, queue in queues.items()} for queues in streams]
+    mutant[core][Engine.MOVE][index] = replace(notify, remote_signal=0)
+    for queue in mutant[target].values():
+        takers = [i for i, command in enumerate(queue) if command.wait & bit]
+        if takers:
+            taker = takers[before]
+            queue[taker] = replace(queue[taker], wait=queue[taker].wait & ~bit)
+    return mutant
 
 
 def test_too_many_semaphores_are_named():
