@@ -34,6 +34,10 @@ REGION_SHIFT = 22
 OFFSET_BITS = 22
 ADDRESS_BITS = 31
 
+#: Cores that addresses tell apart, and nodes along one side of a mesh.
+MOST_CORES = 1 << ADDRESS_BITS - CORE_SHIFT
+MOST_NODES = 16
+
 #: Cycles from an accepted read on a system port to its data, the same for every memory.
 SYSTEM_READ_LATENCY = 3
 
@@ -104,6 +108,9 @@ class Config:
         FPGA. All that waits for a reduction waits as long.
     ext_bytes : int
         Bytes of external memory; 0 when the chip has none.
+    mesh_width, mesh_height : int
+        Cores of the chip along x and y, up to 16 each and 64 together. All are alike; core ``n`` is
+        at x = n % mesh_width, y = n // mesh_width. One core has no mesh.
 
     Raises
     ------
@@ -129,6 +136,8 @@ class Config:
     bus_bytes: int = 4
     normalize_cycles: int = 2
     ext_bytes: int = 1 << 24
+    mesh_width: int = 1
+    mesh_height: int = 1
 
     def __post_init__(self):
         self._check_integers()
@@ -146,6 +155,11 @@ class Config:
         widest = min(self.rows, self.cols, 2 * self.lanes, 16)
         self._check("bus_bytes", 4, widest, power=True)
         self._check("normalize_cycles", 2, 4, power=True)
+        for field in ("mesh_width", "mesh_height"):
+            self._check(field, 1, MOST_NODES)
+        if self.cores > MOST_CORES:
+            raise ConfigError(f"a mesh of {self.mesh_width} x {self.mesh_height} has {self.cores} "
+                              f"cores, but addresses tell only {MOST_CORES} apart")
         if self.ext_bytes and not (_power_of_two(self.ext_bytes) and self.ext_bytes <= 1 << 32):
             raise ConfigError(
                 f"ext_bytes must be 0 or a power of two up to {1 << 32}, not {self.ext_bytes}")
@@ -174,11 +188,21 @@ class Config:
         """A checked copy with some sizes changed. Give it a ``name`` of its own, too."""
         return dataclasses.replace(self, **changes)
 
+    @property
+    def cores(self) -> int:
+        """Cores of the chip."""
+        return self.mesh_width * self.mesh_height
+
+    @property
+    def core(self) -> "Config":
+        """The same core alone, on a chip without a mesh."""
+        return self.replace(name=self.name.partition("@")[0], mesh_width=1, mesh_height=1)
+
     # Derived sizes ---------------------------------------------------------------------------
 
     @property
     def peak_macs_per_cycle(self) -> int:
-        """Multiply-accumulates a cycle when every cell works."""
+        """Multiply-accumulates a cycle when every cell of a core works."""
         return self.rows * self.cols
 
     @property

@@ -27,8 +27,9 @@ class DeviceError(RuntimeError):
         The command's index in its engine's queue since the last reset.
     """
 
-    def __init__(self, engine: Engine, cause: Cause, index: int, detail: str = ""):
-        text = f"the core stopped: {engine.name} command {index}: {cause.name}"
+    def __init__(self, engine: Engine, cause: Cause, index: int, detail: str = "", *,
+                 core: str = "the core"):
+        text = f"{core} stopped: {engine.name} command {index}: {cause.name}"
         super().__init__(f"{text} ({detail})" if detail else text)
         self.engine, self.cause, self.index = engine, cause, index
 
