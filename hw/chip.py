@@ -3,6 +3,7 @@ from amaranth import *
 from amaranth.lib import wiring
 from amaranth.lib.wiring import connect, flipped
 
+from systolith.hw.config import ConfigError
 from systolith.hw.core import Core, core_ports
 
 
@@ -18,10 +19,18 @@ class Chip(wiring.Component):
     -------
     host_request, host_response, ext_request, ext_write, ext_read
         Those of the core, see :class:`Core`.
+
+    Raises
+    ------
+    ConfigError
+        When the configuration has more than one core: they are not joined yet.
     """
 
     def __init__(self, *, config):
         super().__init__(core_ports(config))
+        if config.cores > 1:
+            raise ConfigError(f"configuration {config.name!r} has {config.cores} cores, but the "
+                              "chip has one so far; use the functional device")
         self._config = config
 
     def elaborate(self, platform):

@@ -15,8 +15,9 @@ EXTERNAL_BITS = 32
 
 
 def mover_layout():
-    """What the mover sees of a command: the operation code and the fields of a move."""
-    return data.StructLayout({"opcode": 4, **command_layout(Load).members})
+    """What the mover sees of a command: the operation code, and the fields of a load, which stand
+    where those of a store stand."""
+    return data.StructLayout({"opcode": 4, "load": command_layout(Load)})
 
 
 class MoveWalk(wiring.Component):
@@ -56,6 +57,7 @@ class MoveWalk(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         command = Signal(mover_layout())
+        move = command.load
         # Addresses have a carry: beyond the end is an error, not the beginning.
         offset, run_offset = Signal(OFFSET_BITS + 1), Signal(OFFSET_BITS + 1)
         external, run_external = Signal(EXTERNAL_BITS + 1), Signal(EXTERNAL_BITS + 1)
@@ -78,22 +80,22 @@ class MoveWalk(wiring.Component):
         with m.If(free):
             m.d.sync += [
                 offered.eq(step), self.store.eq(command.opcode == Opcode.STORE),
-                self.region.eq(command.region), self.offset.eq(offset),
+                self.region.eq(move.region), self.offset.eq(offset),
                 self.external.eq(external), self.last.eq(move_end),
             ]
         with m.If(step & run_end):
-            new_offset = (run_offset + command.stride)[:len(offset)]
-            new_external = (run_external + command.ext_stride)[:len(external)]
+            new_offset = (run_offset + move.stride)[:len(offset)]
+            new_external = (run_external + move.ext_stride)[:len(external)]
             m.d.sync += [offset.eq(new_offset), run_offset.eq(new_offset),
                          external.eq(new_external), run_external.eq(new_external),
-                         rows.eq(rows - 1), row_bytes.eq(command.row_bytes)]
+                         rows.eq(rows - 1), row_bytes.eq(move.row_bytes)]
         with m.Elif(step):
             size = self._config.bus_bytes
             m.d.sync += [offset.eq(offset + size), external.eq(external + size),
                          row_bytes.eq(row_bytes - size)]
-        new = self.command.payload
+        new = self.command.p.load
         with m.If(self.command.ready):
-            m.d.sync += [walking.eq(self.command.valid), command.eq(new),
+            m.d.sync += [walking.eq(self.command.valid), command.eq(self.command.payload),
                          offset.eq(new.base), run_offset.eq(new.base),
                          external.eq(new.ext_base), run_external.eq(new.ext_base),
                          rows.eq(new.rows), row_bytes.eq(new.row_bytes)]
@@ -101,23 +103,26 @@ class MoveWalk(wiring.Component):
         return m
 
     def _check(self, m, command, offset, external, walking, cause):
-        config = self._config
+        config, move = self._config, command.load
         aligned = ~Cat(field[:config.bus_bytes.bit_length() - 1] for field in (
-            command.row_bytes, command.base, command.stride, command.ext_base,
-            command.ext_stride)).any()
+            move.row_bytes, move.base, move.stride, move.ext_base,
+            move.ext_stride)).any()
         beyond, allowed = Signal(), Signal()
         for region in MEMORIES:
-            with m.If(command.region == region):
+            with m.If(move.region == region):
                 m.d.comb += [
                     beyond.eq(offset >= config.region_bytes(region)),
                     allowed.eq(int(region in LOADED)
                                | ((command.opcode == Opcode.STORE) & int(region in STORED))),
                 ]
+        remote = (command.opcode == Opcode.SEND) | (command.opcode == Opcode.NOTIFY)
         with m.If(~walking):
             m.d.comb += cause.eq(Cause.NONE)
-        with m.Elif((command.rows == 0) | (command.row_bytes == 0)):
+        with m.Elif(command.opcode == Opcode.NOTIFY):
+            m.d.comb += cause.eq(Cause.ILLEGAL)
+        with m.Elif((move.rows == 0) | (move.row_bytes == 0)):
             m.d.comb += cause.eq(Cause.ZERO_LOOP)
-        with m.Elif(~(allowed & aligned) | int(not config.ext_bytes)):
+        with m.Elif(remote | ~(allowed & aligned) | int(not config.ext_bytes)):
             m.d.comb += cause.eq(Cause.ILLEGAL)
         with m.Elif(beyond | (external >= max(config.ext_bytes, 1))):
             m.d.comb += cause.eq(Cause.ADDRESS)

@@ -61,7 +61,7 @@ class MoveWalkProof(wiring.Component):
 
     def _beats(self, m, inside, walking):
         """Each row has all of its bytes, each move all of its rows: the last beat ends both."""
-        command = data.View(mover_layout(), inside.signal("command"))
+        command = data.View(mover_layout(), inside.signal("command")).load
         step, rows, row_bytes = (inside.signal(name) for name in ("step", "rows", "row_bytes"))
         row, done = Signal(16), Signal(16)
         row_ends = done + CONFIG.bus_bytes == command.row_bytes
@@ -91,8 +91,8 @@ def test_move_walk():
     ("reads_beyond", "beyond | (external >= max(config.ext_bytes, 1))", "beyond"),
     ("loads_sums", "command.opcode == Opcode.STORE) & int", "command.opcode != 0) & int"),
     ("ends_every_run", "move_end.eq(run_end & (rows == 1))", "move_end.eq(run_end)"),
-    ("forgets_a_command", "walking.eq(self.command.valid), command.eq(new)",
-     "walking.eq(self.command.valid & ~offered), command.eq(new)"),
+    ("forgets_a_command", "walking.eq(self.command.valid), command.eq(self.command.payload)",
+     "walking.eq(self.command.valid & ~offered), command.eq(self.command.payload)"),
 ])
 def test_a_broken_walk_is_found(name, old, new, monkeypatch):
     break_design(monkeypatch, "move_walk", old, new)

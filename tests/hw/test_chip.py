@@ -3,6 +3,7 @@
 import pytest
 
 from systolith.hw.chip import Chip
+from systolith.hw.config import ConfigError
 from systolith.hw.configs import CONFIGS, get_config
 from systolith.hw.core import Core
 
@@ -29,3 +30,10 @@ def test_the_host_request_is_write_address_data():
 def test_the_configuration_is_checked(part):
     with pytest.raises(TypeError, match=r"^config must be a Config, not 'tiny'$"):
         part(config="tiny")
+
+
+def test_a_mesh_is_refused():
+    mesh = get_config("tiny@2x1")
+    with pytest.raises(ConfigError, match=r"^configuration 'tiny@2x1' has 2 cores, but the chip "
+                                          r"has one so far; use the functional device$"):
+        Chip(config=mesh)

@@ -38,7 +38,29 @@ def test_unknown_name_lists_those_that_exist():
     with pytest.raises(ConfigError) as error:
         get_config("huge")
     assert str(error.value) == (
-        f"unknown configuration 'huge'; choose one of {', '.join(CONFIGS)}")
+        f"unknown configuration 'huge'; choose one of {', '.join(CONFIGS)}, mesh4, mesh16, or a "
+        "mesh such as tiny@2x2")
+
+
+@pytest.mark.parametrize(("name", "core", "width", "height"), [
+    ("mesh4", "sim16", 2, 2), ("mesh16", "sim16", 4, 4), ("3x2", "sim16", 3, 2),
+    ("tiny@1x4", "tiny", 1, 4), ("ecp5-25f@2x1", "ecp5-25f", 2, 1)])
+def test_names_of_meshes(name, core, width, height):
+    config = get_config(name)
+    assert (config.mesh_width, config.mesh_height, config.cores) == (width, height, width * height)
+    assert config.core == CONFIGS[core]
+    assert get_config(config.name) == config
+    assert config.identity != CONFIGS[core].identity
+
+
+@pytest.mark.parametrize(("name", "error"), [
+    ("huge@2x2", "unknown configuration 'huge@2x2'; choose one of"),
+    ("0x2", "mesh_width must be an integer from 1 to 16, not 0"),
+    ("tiny@2x17", "mesh_height must be an integer from 1 to 16, not 17"),
+    ("16x5", "a mesh of 16 x 5 has 80 cores, but addresses tell only 64 apart")])
+def test_meshes_that_do_not_exist(name, error):
+    with pytest.raises(ConfigError, match=f"^{error}"):
+        get_config(name)
 
 
 @pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)

@@ -171,7 +171,7 @@ def test_a_bad_command_stops_the_core(device, name, before):
 
 
 @pytest.mark.parametrize("engine", GOOD)
-@pytest.mark.parametrize("opcode", [0, 6, 15, "other"])
+@pytest.mark.parametrize("opcode", [0, 8, 15, "other"])
 @pytest.mark.parametrize("before", [0, 2])
 def test_an_unknown_opcode_stops_the_core(device, engine, opcode, before):
     foreign = {Engine.MOVE: 3, Engine.MATRIX: 5, Engine.VECTOR: 1}[engine]
