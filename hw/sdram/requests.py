@@ -36,6 +36,8 @@ class Requests(wiring.Component):
     -------
     user : In(ExternalUser)
         See :class:`~systolith.hw.external.ExternalPort`.
+    forget : In(1)
+        Drop the beats that were asked for and not taken, also those that are yet to come.
     o : Out(stream of SdramAccess)
         Accesses in order.
     beat : Out(8 * bus_bytes), has_beat : Out(1), take : In(1)
@@ -48,7 +50,7 @@ class Requests(wiring.Component):
         self._chip, self._bus_bytes = chip, bus_bytes
         width = 8 * bus_bytes
         super().__init__({
-            "user": In(ExternalUser(bus_bytes=bus_bytes)),
+            "user": In(ExternalUser(bus_bytes=bus_bytes)), "forget": In(1),
             "o": Out(stream.Signature(SdramAccess(chip))),
             "beat": Out(width), "has_beat": Out(1), "take": In(1),
             "read": In(width), "got": In(1),
@@ -57,15 +59,13 @@ class Requests(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         width = 8 * self._bus_bytes
-        m.submodules.reads = reads = Queue(shape=width, depth=READS)
         m.submodules.writes = writes = Queue(shape=width, depth=WRITES)
         m.submodules.accesses = accesses = Accesses(chip=self._chip, depth=2)
         wiring.connect(m, accesses.o, wiring.flipped(self.o))
-        request, write, read = self.user.request, self.user.write, self.user.read
-        room = Signal(range(READS + 1), init=READS)
-        asked, written = Signal(), Signal()
+        request, write = self.user.request, self.user.write
+        asked, written, room = Signal(), Signal(), Signal()
         m.d.comb += [
-            asked.eq(request.valid & ~request.p.write & (room != 0) & accesses.i.ready),
+            asked.eq(request.valid & ~request.p.write & room & accesses.i.ready),
             written.eq(request.valid & request.p.write & write.valid & writes.i.ready
                        & accesses.i.ready),
             request.ready.eq(asked | written), write.ready.eq(written),
@@ -73,19 +73,38 @@ class Requests(wiring.Component):
             writes.i.valid.eq(written), writes.i.payload.eq(write.payload),
             self.beat.eq(writes.o.payload), self.has_beat.eq(writes.o.valid),
             writes.o.ready.eq(self.take),
-            reads.i.valid.eq(self.got), reads.i.payload.eq(self.read),
+        ]
+        self._split(m, request.payload, accesses.i.payload)
+        self._answer(m, asked, room)
+        return m
+
+    def _answer(self, m, asked, room):
+        """Keep the beats read until they are taken, and tell when there is room for more."""
+        reads = Queue(shape=8 * self._bus_bytes, depth=READS)
+        m.submodules.reads = ResetInserter(self.forget)(reads)
+        due, dropped, kept = (Signal(range(READS + 1), name=name)
+                              for name in ("due", "dropped", "kept"))
+        after, drops = Signal.like(due), Signal()
+        read = self.user.read
+        m.d.comb += [
+            after.eq(due + asked - self.got), drops.eq(self.forget | (dropped != 0)),
+            # A beat that is due needs room, wherever it goes.
+            room.eq(due + kept < READS),
+            reads.i.valid.eq(self.got & ~drops), reads.i.payload.eq(self.read),
             read.valid.eq(reads.o.valid), read.payload.eq(reads.o.payload),
             reads.o.ready.eq(read.ready),
         ]
-        m.d.sync += room.eq(room - asked + (read.valid & read.ready))
-        self._split(m, request.payload, accesses.i.payload)
-        return m
+        m.d.sync += due.eq(after)
+        with m.If(self.forget):
+            m.d.sync += [dropped.eq(after), kept.eq(0)]
+        with m.Else():
+            m.d.sync += [dropped.eq(dropped - (self.got & drops)),
+                         kept.eq(kept + reads.i.valid - (read.valid & read.ready))]
 
     def _split(self, m, request, access):
         word = request.address[WORD_BYTES.bit_length() - 1:]
-        offset, bank = 0, access.bank
-        for field, bits in ((access.column, len(access.column)), (bank, len(bank)),
-                            (access.row, len(access.row))):
-            m.d.comb += field.eq(word[offset:offset + bits])
-            offset += bits
+        offset = 0
+        for field in (access.column, access.bank, access.row):
+            m.d.comb += field.eq(word[offset:offset + len(field)])
+            offset += len(field)
         m.d.comb += access.write.eq(request.write)

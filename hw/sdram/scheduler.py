@@ -37,8 +37,6 @@ class Scheduler(wiring.Component):
         Accesses.
     has_beat : In(1)
         The beat of the next write is there.
-    forget : In(1)
-        Accesses that have not begun are dropped. The chip, its times and its refreshes go on.
     o : Out(RowCommand)
         To the chip, from registers.
     begins, writes : Out(1)
@@ -50,7 +48,7 @@ class Scheduler(wiring.Component):
     def __init__(self, *, chip, cycles, burst):
         self._chip, self._cycles, self._burst = chip, cycles, burst
         super().__init__({
-            "i": In(stream.Signature(SdramAccess(chip))), "has_beat": In(1), "forget": In(1),
+            "i": In(stream.Signature(SdramAccess(chip))), "has_beat": In(1),
             "o": Out(RowCommand()), "begins": Out(1), "writes": Out(1), "started": Out(1)})
 
     def elaborate(self, platform):
@@ -58,8 +56,7 @@ class Scheduler(wiring.Component):
         m.submodules.startup = startup = Startup(cycles=self._cycles, burst=self._burst)
         m.submodules.refresher = refresher = Refresher(period=self._cycles.refresh)
         m.submodules.rows = rows = Rows(chip=self._chip)
-        waiting = Accesses(chip=self._chip, depth=WAITING)
-        m.submodules.waiting = ResetInserter(self.forget)(waiting)
+        m.submodules.waiting = waiting = Accesses(chip=self._chip, depth=WAITING)
         m.submodules.columns = columns = Columns(chip=self._chip, cycles=self._cycles,
                                                  burst=self._burst)
         connect(m, flipped(self.i), rows.i)
@@ -67,13 +64,13 @@ class Scheduler(wiring.Component):
         connect(m, waiting.o, columns.i)
         m.d.comb += [
             columns.has_beat.eq(self.has_beat), rows.waiting.eq(waiting.banks),
-            rows.hold.eq(refresher.hold | ~startup.done | self.forget),
+            rows.hold.eq(refresher.hold | ~startup.done),
             self.begins.eq(columns.i.valid & columns.i.ready),
             self.writes.eq(columns.i.p.write), self.started.eq(startup.done),
             refresher.enable.eq(startup.done),
         ]
         choice = Signal(RowCommand())
-        m.d.comb += choice.eq(startup.o)
+        m.d.comb += [choice.command.eq(startup.command), choice.address.eq(startup.address)]
         activate, precharge = self._choose(m, rows, columns, refresher, choice)
         self._banks(m, rows, columns, refresher, waiting, activate, precharge)
         m.d.sync += self.o.eq(choice)

@@ -40,8 +40,8 @@ class Sdram(wiring.Component):
     user : In(ExternalUser)
         See :class:`~systolith.hw.external.ExternalPort`.
     forget : In(1)
-        Drop what was asked for and not answered, for a user that is reset. Memory keeps its
-        content but for beats that were being written.
+        Drop the beats that were asked for and not taken, for a user that is reset. What was
+        accepted to be written is written.
     pins : Out(SdramPins)
         To the chip, from registers; the pads have another register each.
     data : In(16)
@@ -74,18 +74,17 @@ class Sdram(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         burst = self._bus_bytes // WORD_BYTES
-        requests = Requests(chip=self._chip, bus_bytes=self._bus_bytes)
-        gather = WordsToBeat(burst=burst, delay=OUT_CYCLES + self._cycles.cas + self._capture)
-        m.submodules.requests = ResetInserter(self.forget)(requests)
-        m.submodules.gather = ResetInserter(self.forget)(gather)
+        m.submodules.requests = requests = Requests(chip=self._chip, bus_bytes=self._bus_bytes)
         m.submodules.spread = spread = BeatToWords(burst=burst)
+        m.submodules.gather = gather = WordsToBeat(
+            burst=burst, delay=OUT_CYCLES + self._cycles.cas + self._capture)
         m.submodules.scheduler = scheduler = Scheduler(chip=self._chip, cycles=self._cycles,
                                                        burst=burst)
         connect(m, flipped(self.user), requests.user)
         connect(m, requests.o, scheduler.i)
         begins_write = scheduler.begins & scheduler.writes
         m.d.comb += [
-            scheduler.has_beat.eq(requests.has_beat), scheduler.forget.eq(self.forget),
+            scheduler.has_beat.eq(requests.has_beat), requests.forget.eq(self.forget),
             requests.take.eq(begins_write),
             spread.start.eq(begins_write), spread.beat.eq(requests.beat),
             gather.start.eq(scheduler.begins & ~scheduler.writes), gather.word.eq(self.data),

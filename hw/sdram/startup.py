@@ -3,7 +3,7 @@ from amaranth import *
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from systolith.hw.sdram.interface import ALL_BANKS, Command, RowCommand
+from systolith.hw.sdram.interface import ADDRESS_WIRES, ALL_BANKS, Command
 from systolith.hw.sdram.timing import STARTUP_REFRESHES
 
 
@@ -20,7 +20,7 @@ class Startup(wiring.Component):
 
     Members
     -------
-    o : Out(RowCommand)
+    command : Out(Command), address : Out(ADDRESS_WIRES)
         What the chip is to do; after the end, nothing.
     done : Out(1)
         The chip can be used.
@@ -28,7 +28,7 @@ class Startup(wiring.Component):
 
     def __init__(self, *, cycles, burst):
         self._cycles, self._burst = cycles, burst
-        super().__init__({"o": Out(RowCommand()), "done": Out(1)})
+        super().__init__({"command": Out(Command), "address": Out(ADDRESS_WIRES), "done": Out(1)})
 
     def steps(self):
         """Each command, its address, and the cycles until the next."""
@@ -47,9 +47,9 @@ class Startup(wiring.Component):
         with m.Switch(step):
             for number, (command, address, cycles) in enumerate(steps):
                 with m.Case(number):
-                    m.d.comb += [self.o.address.eq(address), last.eq(elapsed == cycles - 1)]
+                    m.d.comb += [self.address.eq(address), last.eq(elapsed == cycles - 1)]
                     with m.If(elapsed == 0):
-                        m.d.comb += self.o.command.eq(command)
+                        m.d.comb += self.command.eq(command)
             with m.Default():
                 m.d.comb += self.done.eq(1)
         m.d.sync += elapsed.eq(Mux(last, 0, elapsed + ~self.done))
