@@ -20,7 +20,7 @@ int32_t systolith_sdram_edge(sdram::Chip* chip, uint64_t pins) {
     sdram::Pins at{};
     at.clock_enable = at.select = true;
     at.we = field(1), at.cas = field(1), at.ras = field(1);
-    at.bank = field(2), at.address = field(13), at.mask = field(2), at.data = field(16);
+    at.bank = field(2), at.address = field(13), at.mask = field(1) ? 3 : 0, at.data = field(16);
     at.drive = field(1);
     const sdram::Output output = chip->edge(at);
     return output.drive ? output.data : -1;

@@ -52,7 +52,10 @@ public:
 
     Output edge(const Pins& pins) {
         ++edge_;
-        require(pins.clock_enable, "the clock was disabled");
+        if (!pins.clock_enable) {
+            require(now() < p_.startup, "the clock was disabled");
+            return {};
+        }
         if (pins.select) execute(pins);
         write_data(pins);
         check_refresh();

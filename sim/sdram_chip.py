@@ -21,7 +21,7 @@ from systolith.sim.store import cached, digest
 SOURCE = Path(__file__).with_name("sdram_chip.cpp")
 HEADER = SOURCE.with_suffix(".h")
 LIBRARY = "sdram_chip.so"
-_FLAGS = ("-O2", f"-I{HEADER.parent}")
+_FLAGS = ("-O2",)
 
 #: Longest time that a row may be open, in nanoseconds.
 MOST_OPEN_NS = 100_000

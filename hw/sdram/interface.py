@@ -40,10 +40,11 @@ class RowCommand(data.StructLayout):
 class SdramPins(data.StructLayout):
     """All that goes to the chip but clock and clock enable, which is always on.
 
-    ``mask`` hides bytes of ``data`` (LDQM, UDQM), ``drive`` says that the FPGA drives the data
-    wires. One means active: a board inverts what its chip wants low.
+    ``mask`` hides the data (LDQM and UDQM, which are the same: the port of external memory has
+    whole beats only), ``drive`` says that the FPGA drives the data wires. One means active: a board
+    inverts what its chip wants low.
     """
 
     def __init__(self):
         super().__init__({"command": Command, "bank": BANK_BITS, "address": ADDRESS_WIRES,
-                          "mask": WORD_BITS // 8, "data": WORD_BITS, "drive": 1})
+                          "mask": 1, "data": WORD_BITS, "drive": 1})

@@ -91,7 +91,7 @@ class Sdram(wiring.Component):
             requests.read.eq(gather.beat), requests.got.eq(gather.valid),
             self.pins.command.eq(scheduler.o.command), self.pins.bank.eq(scheduler.o.bank),
             self.pins.address.eq(scheduler.o.address),
-            self.pins.mask.eq((~scheduler.started).replicate(len(self.pins.mask))),
+            self.pins.mask.eq(~scheduler.started),
             self.pins.data.eq(spread.word), self.pins.drive.eq(spread.valid),
         ]
         return m

@@ -62,10 +62,13 @@ def test_words_come_back_after_the_cas_latency(host):
     assert host.chip.violation is None
 
 
-def test_masks_keep_bytes(host):
+def test_a_mask_keeps_a_word(host):
     host.store([0x1234, 0xABCD], bank=1)
-    host.store([0xFFFF, 0xFFFF], bank=1, masks=(1, 2))
-    assert host.fetch(bank=1)[:2] == [0xFF34, 0xABFF]
+    host.store([0xFFFF, 0xFFFF], bank=1, masks=(1, 0))
+    assert host.fetch(bank=1)[:2] == [0x1234, 0xFFFF]
+    host.edge(Command.READ, bank=1, mask=1)
+    host.wait()
+    assert "hides what is read" in host.chip.violation
 
 
 BREACHES = {
