@@ -23,10 +23,10 @@ HASTY = get_config("tall").replace(name="hasty", cols=8, hop=2, queue_depth=32)
 def check_random(config, *, latency, count, seeds):
     """Every counter of every engine is that of the RTL."""
     stalls = 0
-    with RtlDevice(config, latency=latency) as device:
+    with RtlDevice(config, external=ExternalMemory(latency=latency)) as device:
         for seed in range(seeds):
             work = streams(np.random.default_rng(seed), config, count, ordered=seed % 2)
-            row = compare_streams(f"seed {seed}", work, device, latency)
+            row = compare_streams(f"seed {seed}", work, device)
             assert row.model == row.rtl, row.name
             stalls += sum(engine.stall for engine in row.rtl.engines.values())
     assert stalls > 20 * seeds, "the engines must get into each other's way"

@@ -7,8 +7,8 @@ from tests.hw.sdram.chip_bench import CHIP, ChipBench
 ROW = CHIP.size >> CHIP.row_bits + 2
 SAME_BANK = 4 * ROW
 
-#: Beats of the long streams.
-BEATS = 4000
+#: Bytes of the streams.
+BYTES = 16_000
 
 
 class Rates:
@@ -30,10 +30,10 @@ class Rates:
         await self._bench.access(plan)
         return self._bench.cycle - start
 
-    async def stream(self, *, write, run=None, stride=0, beats=BEATS) -> float:
+    async def stream(self, *, write, run=None, stride=0) -> float:
         """Bytes a cycle of a long stream, of one piece or of runs of so many bytes, ``stride``
         apart."""
-        run = run or beats * self._size
+        run, beats = run or BYTES, BYTES // self._size
         plan = [(index * self._size // run * stride + index * self._size % run,
                  index if write else None) for index in range(beats)]
         return beats * self._size / await self.cycles(plan)
