@@ -208,7 +208,6 @@ public:
         requests_.clear();
         answers_.clear();
         presented_ = false;
-        turn_ = 0;
     }
 
     void drive(Vchip& top, Stalls& stalls) {
