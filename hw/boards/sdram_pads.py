@@ -42,7 +42,8 @@ class SdramPads(wiring.Component):
         m = Module()
         we, cas, ras = Value.cast(self.pins.command)
         levels = {"ras": ras, "cas": cas, "we": we, "bank": self.pins.bank,
-                  "address": self.pins.address, "mask": self.pins.mask.replicate(len(self._wires.mask)),
+                  "address": self.pins.address,
+                  "mask": self.pins.mask.replicate(len(self._wires.mask)),
                   # Zero until the first clock edge: before it, the pads hold no command.
                   "clock_enable": Const(1)}
         for name, level in levels.items():

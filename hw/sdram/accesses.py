@@ -1,4 +1,6 @@
 """A short queue of accesses to an SDRAM that knows which banks they need."""
+from itertools import pairwise
+
 from amaranth import *
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -46,7 +48,7 @@ class Accesses(wiring.Component):
         m.d.sync += level.eq(after + push)
         with m.If(pop):
             m.d.sync += [each.eq(following)
-                         for each, following in zip(held[:-1], held[1:], strict=True)]
+                         for each, following in pairwise(held)]
         for index, each in enumerate(held):
             with m.If(push & (after == index)):
                 m.d.sync += each.eq(self.i.payload)

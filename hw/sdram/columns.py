@@ -1,7 +1,7 @@
 """When the next burst of an SDRAM may begin."""
 from amaranth import *
 from amaranth.lib import stream, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In
 
 from systolith.hw.sdram.interface import SdramAccess
 from systolith.hw.sdram.timing import BANKS

@@ -1,7 +1,7 @@
 """Brings an SDRAM from power-up into operation."""
 from amaranth import *
 from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import Out
 
 from systolith.hw.sdram.interface import ADDRESS_WIRES, ALL_BANKS, Command
 from systolith.hw.sdram.timing import STARTUP_REFRESHES

@@ -46,8 +46,9 @@ def external(memory: str, config: str, latency: int | None,
         When there is no such memory or configuration, or a number is outside its limit.
     """
     named = external_memory(memory, get_config(config))
-    changes = {"latency": latency, "bytes_per_cycle": bytes_per_cycle}
-    return replace(named, **{name: value for name, value in changes.items() if value is not None})
+    return replace(
+        named, latency=named.latency if latency is None else latency,
+        bytes_per_cycle=named.bytes_per_cycle if bytes_per_cycle is None else bytes_per_cycle)
 
 
 @dataclass(frozen=True)

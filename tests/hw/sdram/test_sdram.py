@@ -55,7 +55,7 @@ async def a_user_that_forgets_gets_only_what_it_asks_for_after(dut):
     for trial in range(60):
         plan, _ = bench.random_plan(30, dict(known), addresses=list(known), writes=0.0)
         scratch = (CHIP.size // 2 + (1 << 10), trial)
-        task = cocotb.start_soon(bench.access(plan[:10] + [scratch] + plan[10:]))
+        task = cocotb.start_soon(bench.access([*plan[:10], scratch, *plan[10:]]))
         await ClockCycles(dut.clk, 5 + trial % 45)
         task.cancel()
         for stream in (bench.request, bench.write):
