@@ -192,8 +192,8 @@ class SimulatedTop(SimulatedBoard):
                  progress: Progress | None = None):
         self._handle = None
         if board.family != "ecp5":
-            raise ConfigError(f"the top level of {board.name} cannot be simulated, as only the cells "
-                              "of an ECP5 have models. Simulate its machine, by --config "
+            raise ConfigError(f"the top level of {board.name} cannot be simulated, as only the "
+                              "cells of an ECP5 have models. Simulate its machine, by --config "
                               f"{board.config}")
         progress = progress or Progress(quiet=True)
         verilog = board_verilog(board, clocks_per_bit=clocks_per_bit, progress=progress)

@@ -100,6 +100,21 @@ def test_it_is_in_good_health_and_multiplies(board, monkeypatch):
         assert "56" in outcome.stdout
 
 
+@pytest.mark.slow
+def test_a_whole_language_model_runs_from_the_sdram_of_an_85f():
+    """All weights come from the chip for each token. Two minutes, most of them for the UART."""
+    board = BOARDS["ulx3s-85f"]
+    with SimulatedTop(board) as top, VirtualBoard(top) as served:
+        outcome = run("run", "glassllm", "--prompt", "Alice was", "--tokens", "2", "--compare",
+                      "--config", board.config, "--device", f"serial:{served.path}",
+                      "--json", "-")
+    assert outcome.exit_code == 0, outcome.output
+    report = json.loads(outcome.stdout)
+    assert report["bit_exact"]
+    moved = report["decode"]["move_bytes"] / report["decode"]["cycles"]
+    assert moved > 1.9, "bytes a cycle of the two that are possible"
+
+
 def test_a_board_whose_cells_have_no_models_is_refused():
     with pytest.raises(ConfigError, match=r"icebreaker cannot be simulated, .* --config ice40up5k"):
         SimulatedTop(BOARDS["icebreaker"])
