@@ -1,4 +1,6 @@
 """The commands after power-up, and the pauses between them."""
+from itertools import pairwise
+
 from systolith.hw.sdram.interface import ALL_BANKS, Command
 from systolith.hw.sdram.startup import Startup
 from systolith.hw.sdram.timing import STARTUP_REFRESHES, SdramTiming
@@ -25,6 +27,6 @@ def test_commands_and_pauses():
     assert commands == (Command.PRECHARGE, *[Command.REFRESH] * STARTUP_REFRESHES, Command.MODE)
     # Bursts of four words in order, CAS latency 2.
     assert (addresses[0], addresses[-1]) == (ALL_BANKS, 0b010_0_010)
-    pauses = [after - before for before, after in zip((0, *cycles), (*cycles, done[0]), strict=True)]
+    pauses = [after - before for before, after in pairwise((0, *cycles, done[0]))]
     assert pauses == [CYCLES.startup, CYCLES.rp, *[CYCLES.rfc] * STARTUP_REFRESHES, CYCLES.mrd]
     assert done == list(range(done[0], 400))
