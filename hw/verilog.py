@@ -117,7 +117,7 @@ def _without_collection():
 
 def _ports(text: str, name: str) -> tuple[Port, ...]:
     body = re.search(rf"^module {name}\(.*?^endmodule", text, re.MULTILINE | re.DOTALL)[0]
-    found = re.findall(r"^  (input|output) (?:\[(\d+):0\] )?(\w+);", body, re.MULTILINE)
+    found = re.findall(r"^  (input|output|inout) (?:\[(\d+):0\] )?(\w+);", body, re.MULTILINE)
     return tuple(Port(port, direction, int(high or 0) + 1) for direction, high, port in found)
 
 

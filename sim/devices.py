@@ -4,6 +4,7 @@ from contextlib import contextmanager
 
 from systolith.hw.config import Config
 from systolith.sim.progress import Progress
+from systolith.sw.estimate import external_memory
 from systolith.sw.runtime.device import Device
 from systolith.sw.runtime.functional import FunctionalDevice
 from systolith.sw.runtime.port import PREFIX, SerialWire, parse_port
@@ -30,7 +31,7 @@ def check_name(name: str) -> str:
 
 @contextmanager
 def open_device(name: str, config: Config, *, stall: int = 0, seed: int = 0,
-                progress: Progress) -> Iterator[Device]:
+                memory: str = "ideal", progress: Progress) -> Iterator[Device]:
     """A device, built where it must be, and closed at the end.
 
     Parameters
@@ -41,6 +42,8 @@ def open_device(name: str, config: Config, *, stall: int = 0, seed: int = 0,
         Percent of the cycles in which the simulated surroundings of the chip hold back.
     seed : int
         Seed of the stalls.
+    memory : str
+        Name of the simulated external memory, see :func:`external_memory`.
     progress : Progress
         Shows what the build does.
     """
@@ -57,5 +60,6 @@ def open_device(name: str, config: Config, *, stall: int = 0, seed: int = 0,
     # Imported only here: the other devices need neither Amaranth nor Verilator.
     from systolith.sim.rtl import RtlDevice
 
-    with RtlDevice(config, stall_percent=stall, seed=seed, progress=progress) as device:
+    with RtlDevice(config, external=external_memory(memory, config), stall_percent=stall,
+                   seed=seed, progress=progress) as device:
         yield device

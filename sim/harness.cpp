@@ -69,11 +69,13 @@ private:
     uint64_t state_;
 };
 
-// External memory: requests are served in order, a read `latency` cycles or more after its request.
+// External memory: requests are served in order, a read `latency` cycles or more after its request,
+// and `gap` cycles from beat to beat, on average. With a gap above 1, a beat to write is taken when
+// its turn comes; else many may wait.
 class Memory {
 public:
-    Memory(uint64_t bytes, unsigned latency)
-        : bytes_{bytes}, latency_{std::max(latency, 1u)}
+    Memory(uint64_t bytes, unsigned latency, double gap)
+        : bytes_{bytes}, latency_{std::max(latency, 1u)}, gap_{std::max(gap, 1.0)}
         , data_{static_cast<uint8_t*>(std::calloc(bytes ? bytes : 1, 1)), &std::free} {}
 
     bool allocated() const { return data_ != nullptr; }
@@ -90,12 +92,13 @@ public:
         writes_.clear();
         reads_.clear();
         presented_ = false;
+        turn_ = 0;
     }
 
     void drive(Vchip& top, uint64_t cycle, Stalls& stalls) {
         serve(cycle);
         top.PORT(ext_request, ready) = requests_.size() < latency_ + kDepth && !stalls();
-        top.PORT(ext_write, ready) = writes_.size() < kDepth && !stalls();
+        top.PORT(ext_write, ready) = may_write(cycle) && !stalls();
         // Once valid, a beat stays until it is taken.
         if (!presented_ && !reads_.empty() && !stalls()) presented_ = true;
         top.PORT(ext_read, valid) = presented_;
@@ -132,11 +135,26 @@ private:
     struct Request { uint32_t address; bool write; uint64_t due; };
     struct Beat { uint8_t bytes[kBeat]; };
 
+    bool may_write(uint64_t cycle) const {
+        if (gap_ == 1) return writes_.size() < kDepth;
+        return writes_.empty() && double(cycle) >= turn_;
+    }
+
+    // Whether a beat that has been ready since some cycle has its turn. Turns keep their fractions.
+    bool take_turn(uint64_t ready, uint64_t cycle) {
+        if (gap_ == 1) return true;
+        const double turn = double(ready) >= turn_ + 1 ? double(ready) : turn_;
+        if (double(cycle) < turn) return false;
+        turn_ = turn + gap_;
+        return true;
+    }
+
     void serve(uint64_t cycle) {
         while (!requests_.empty()) {
             const Request& request = requests_.front();
             if (request.write ? writes_.empty()
                               : cycle < request.due || reads_.size() >= kDepth) return;
+            if (!take_turn(request.write ? cycle - 1 : request.due, cycle)) return;
             serve(request);
             requests_.pop_front();
         }
@@ -160,6 +178,8 @@ private:
 
     uint64_t bytes_;
     uint64_t latency_;
+    double gap_;
+    double turn_ = 0;
     std::unique_ptr<uint8_t, decltype(&std::free)> data_;
     std::deque<Request> requests_;
     std::deque<Beat> writes_;
@@ -215,8 +235,8 @@ private:
 
 class Harness {
 public:
-    Harness(uint64_t ext_bytes, unsigned latency, unsigned stall_percent, uint64_t seed)
-        : stalls_{stall_percent, seed}, memory{ext_bytes, latency} {
+    Harness(uint64_t ext_bytes, unsigned latency, double gap, unsigned stall_percent, uint64_t seed)
+        : stalls_{stall_percent, seed}, memory{ext_bytes, latency, gap} {
 #if VM_TRACE
         context_.traceEverOn(true);
 #endif
@@ -445,9 +465,9 @@ private:
 
 extern "C" {
 
-Harness* systolith_create(uint64_t ext_bytes, uint32_t latency, uint32_t stall_percent,
+Harness* systolith_create(uint64_t ext_bytes, uint32_t latency, double gap, uint32_t stall_percent,
                           uint64_t seed) {
-    auto harness = std::make_unique<Harness>(ext_bytes, latency, stall_percent, seed);
+    auto harness = std::make_unique<Harness>(ext_bytes, latency, gap, stall_percent, seed);
     return harness->memory.allocated() ? harness.release() : nullptr;
 }
 

@@ -2,7 +2,18 @@
 import ctypes
 import enum
 from collections.abc import Sequence
-from ctypes import POINTER, Structure, byref, c_char_p, c_int, c_uint8, c_uint32, c_uint64, c_void_p
+from ctypes import (
+    POINTER,
+    Structure,
+    byref,
+    c_char_p,
+    c_double,
+    c_int,
+    c_uint8,
+    c_uint32,
+    c_uint64,
+    c_void_p,
+)
 from pathlib import Path
 from typing import NamedTuple
 
@@ -67,7 +78,7 @@ class _RunArguments(Structure):
 _WORDS = POINTER(c_uint32)
 _BYTES = POINTER(c_uint8)
 _SIGNATURES = {
-    "create": (c_void_p, [c_uint64, c_uint32, c_uint32, c_uint64]),
+    "create": (c_void_p, [c_uint64, c_uint32, c_double, c_uint32, c_uint64]),
     "destroy": (None, [c_void_p]),
     "reset": (None, [c_void_p, c_uint32]),
     "step": (None, [c_void_p, c_uint64]),
@@ -113,6 +124,8 @@ class Harness:
         Bytes of external memory, zero at first.
     latency : int
         Cycles from a read request to its data, at least 1.
+    gap : float
+        Cycles from beat to beat of external memory on average, at least 1.
     stall_percent : int
         Share of the cycles, 0 to 95, in which each ready and valid that the harness drives is held
         back at random.
@@ -120,16 +133,16 @@ class Harness:
         Seed of the stalls.
     """
 
-    def __init__(self, library: Path, *, ext_bytes: int, latency: int = 8, stall_percent: int = 0,
-                 seed: int = 0):
+    def __init__(self, library: Path, *, ext_bytes: int, latency: int = 8, gap: float = 1,
+                 stall_percent: int = 0, seed: int = 0):
         self._handle = None
-        if ext_bytes < 0 or latency < 1:
-            raise ValueError(f"ext_bytes must be at least 0 and latency at least 1, "
-                             f"not {ext_bytes} and {latency}")
+        if ext_bytes < 0 or latency < 1 or gap < 1:
+            raise ValueError(f"ext_bytes must be at least 0, latency and gap at least 1, "
+                             f"not {ext_bytes}, {latency} and {gap}")
         if not 0 <= stall_percent <= 95:
             raise ValueError(f"stall_percent must be from 0 to 95, not {stall_percent}")
         self._call = _Interface(library)
-        self._handle = self._call.create(ext_bytes, latency, stall_percent, seed % (1 << 64))
+        self._handle = self._call.create(ext_bytes, latency, gap, stall_percent, seed % (1 << 64))
         if not self._handle:
             raise HarnessError(f"cannot allocate {ext_bytes} bytes of external memory")
 

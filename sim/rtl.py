@@ -12,6 +12,7 @@ from systolith.sim.harness import Harness, HarnessError, Outcome
 from systolith.sim.progress import Progress
 from systolith.sim.trace import Recorder
 from systolith.sim.verilate import build_simulator
+from systolith.sw.estimate import ExternalMemory
 from systolith.sw.runtime.device import DEFAULT_MAX_CYCLES, Counters, Memory, StuckError
 from systolith.sw.runtime.registers import RegisterDevice, status_mask, stopped
 from systolith.sw.runtime.waiting import describe
@@ -24,8 +25,8 @@ class RtlDevice(RegisterDevice):
     ----------
     config : Config
         Sizes of the chip, which is generated and built when the cache does not have it.
-    latency : int
-        Cycles from a read request of external memory to its data.
+    external : ExternalMemory, optional
+        How external memory behaves.
     stall_percent : int
         Share of the cycles, 0 to 95, in which host and external memory hold back at random.
     seed : int
@@ -37,6 +38,8 @@ class RtlDevice(RegisterDevice):
 
     Attributes
     ----------
+    external : ExternalMemory
+        What was given.
     harness : Harness
         The simulated chip, for accesses that the driver does not make.
 
@@ -48,15 +51,18 @@ class RtlDevice(RegisterDevice):
 
     name = "rtl"
 
-    def __init__(self, config: Config, *, latency: int = 8, stall_percent: int = 0, seed: int = 0,
-                 trace: bool = False, progress: Progress | None = None):
+    def __init__(self, config: Config, *, external: ExternalMemory | None = None,
+                 stall_percent: int = 0, seed: int = 0, trace: bool = False,
+                 progress: Progress | None = None):
         progress = progress or Progress(quiet=True)
         self.config = config
         library = build_simulator(chip_verilog(config, progress=progress),
                                   bus_bytes=config.bus_bytes, probes=True, trace=trace,
                                   progress=progress)
-        self.harness = Harness(library, ext_bytes=config.ext_bytes, latency=latency,
-                                stall_percent=stall_percent, seed=seed)
+        self.external = external or ExternalMemory()
+        self.harness = Harness(library, ext_bytes=config.ext_bytes, latency=self.external.latency,
+                               gap=self.external.gap(config), stall_percent=stall_percent,
+                               seed=seed)
         self.harness.reset()
         self._recorder: Recorder | None = None
         self._forget()

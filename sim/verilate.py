@@ -20,6 +20,8 @@ PROBES = HARNESS.with_name("probes.vlt")
 #: no gain in speed. The splits let the C++ compiler work side by side.
 VERILATOR_FLAGS = ("-O3", "--x-assign", "fast", "--x-initial", "fast", "--no-assert",
                    "-fno-merge-cond", "--output-split", "8000", "--output-split-cfuncs", "2000")
+#: Ports that go both ways get two more, with the suffixes `__en` and `__out`.
+INOUT_FLAGS = ("--pins-inout-enables",)
 FAST_FLAGS = ("-O2", *cxx.native_flags())
 #: For code that runs once: constructors and initial values.
 SLOW_FLAGS = ("-O0",)
@@ -86,22 +88,22 @@ def build_simulator(verilog: str, *, bus_bytes: int, probes: bool = False, trace
     return cached("simulators", key, build) / LIBRARY
 
 
-def build_library(verilog: str, *, top: str, harness: Path, trace: bool = False,
-                  progress: Progress) -> Path:
+def build_library(verilog: str, *, top: str, harness: Path, headers: Sequence[Path] = (),
+                  flags: Sequence[str] = (), trace: bool = False, progress: Progress) -> Path:
     """A shared library out of any Verilog and the C++ file that drives its top module.
 
-    ``harness`` includes the class ``V<top>``; VM_TRACE tells it whether there are traces. For the
-    rest see :func:`build_simulator`.
+    ``harness`` includes the class ``V<top>``, and ``headers`` beside it; ``flags`` are its own, and
+    VM_TRACE tells it whether there are traces. For the rest see :func:`build_simulator`.
     """
     verilog = merge_writes(verilog)
-    flags = _trace_flags(trace)
+    flags = (*flags, *_trace_flags(trace))
     _check_top(verilog, top)
 
     def build(folder: Path) -> None:
         _build(folder, verilog, top, harness, flags, False, trace, progress)
 
-    key = digest("library", verilog, top, harness.read_bytes(), cxx.tool_versions(),
-                 *VERILATOR_FLAGS, *FAST_FLAGS, *SLOW_FLAGS, *flags)
+    key = digest("library", verilog, top, *(each.read_bytes() for each in (harness, *headers)),
+                 cxx.tool_versions(), *VERILATOR_FLAGS, *FAST_FLAGS, *SLOW_FLAGS, *flags)
     return cached("simulators", key, build) / LIBRARY
 
 
@@ -121,8 +123,8 @@ def _build(folder: Path, verilog: str, top: str, harness: Path, flags: Sequence[
         runtime = cxx.runtime_objects(names)
     with progress.stage("Verilator"):
         cxx.verilate(source, top=top, prefix=f"V{top}", folder=generated,
-                     flags=[*VERILATOR_FLAGS, *([str(PROBES)] * probes),
-                            *(["--trace-vcd"] * trace)])
+                     flags=[*VERILATOR_FLAGS, *(INOUT_FLAGS if "inout" in verilog else ()),
+                            *([str(PROBES)] * probes), *(["--trace-vcd"] * trace)])
     with progress.stage("C++ compiler"):
         objects = _compile(generated, harness, flags)
         cxx.link([*objects, *runtime], output=folder / LIBRARY, flags=["-shared"])

@@ -9,8 +9,10 @@ from systolith.sim.cli.options import (
     ConfigName,
     DeviceOption,
     Json,
+    MemoryName,
     ModelName,
     Prompt,
+    check_memory,
     check_page,
     example,
     layer_number,
@@ -30,6 +32,7 @@ def bench(
         "by default.")] = None,
     config: ConfigName = "sim16",
     device: DeviceOption = "rtl",
+    memory: MemoryName = "ideal",
     everything: Annotated[bool, typer.Option("--all", help="Run the slow ones, too.")] = False,
     listing: Annotated[bool, typer.Option("--list", help="Only print the names.")] = False,
     write: Annotated[bool, typer.Option(
@@ -39,6 +42,9 @@ def bench(
     """Measure products, attention, layers and models: cycles, share of the limits, what is lost."""
     if write and device == "functional":
         fail("--write needs --device rtl: the functional device has no cycles", USAGE)
+    if write and memory != "ideal":
+        fail("--write needs --memory ideal: the tables are made with it", USAGE)
+    check_memory(memory, device)
     if write:
         check_page()
     chosen, slow = _benchmarks(names or [], everything)
@@ -50,7 +56,7 @@ def bench(
         from systolith.sim.commands import bench as command
         from systolith.sim.progress import Progress
 
-        outcomes = list(command.bench(chosen, config=config, device=device,
+        outcomes = list(command.bench(chosen, config=config, device=device, memory=memory,
                                       progress=Progress(), skip=not names))
         if write:
             from systolith.sim.results import bench_tables
@@ -137,7 +143,7 @@ def trace(
 
 @commands.command(epilog=example("systolith estimate glassllm --length 100",
                              "systolith estimate glassllm --layer 0 --length 64 --config tiny",
-                             "systolith estimate minilm --length 128 --ext-bytes-per-cycle 4"))
+                             "systolith estimate minilm --length 128 --memory sdram"))
 def estimate(
     model: ModelName = "glassllm",
     config: ConfigName = "sim16",
@@ -147,12 +153,13 @@ def estimate(
     layer: Annotated[str | None, typer.Option(
         "--layer", metavar="N|all", callback=layer_number,
         help="Only the attention of a layer; the whole model by default.")] = None,
-    ext_latency: Annotated[int, typer.Option(
+    memory: MemoryName = "ideal",
+    ext_latency: Annotated[int | None, typer.Option(
         "--ext-latency", metavar="CYCLES", min=1,
-        help="From a read request of external memory to its data.")] = 8,
+        help="From a read request of external memory to its data, if not as the memory.")] = None,
     ext_bytes: Annotated[float | None, typer.Option(
         "--ext-bytes-per-cycle", metavar="N",
-        help="What external memory moves at most; as much as the bus by default.")] = None,
+        help="What external memory moves at most, if not as the memory.")] = None,
     mhz: Annotated[float, typer.Option("--mhz", help="Clock, for tokens a second.")] = 100.0,
     json: Json = None,
 ) -> None:
@@ -164,12 +171,11 @@ def estimate(
     with user_errors():
         from systolith.sim.commands import estimate as command
         from systolith.sim.progress import Progress
-        from systolith.sw.estimate import ExternalMemory
 
         request = command.Request(
             model=model, layer=layer if layer in (None, "all") else int(layer), length=length,
             prompt=prompt, config=config, mhz=mhz,
-            external=ExternalMemory(latency=ext_latency, bytes_per_cycle=ext_bytes))
+            external=command.external(memory, config, ext_latency, ext_bytes))
         result = command.run(request, progress=Progress())
         if write_json(result.as_json(), json):
             command.print_estimated(result)

@@ -61,6 +61,7 @@ class Request:
     slide: bool
     sampling: Sampling
     compare: bool = False
+    memory: str = "ideal"
 
 
 @dataclass(frozen=True)
@@ -111,6 +112,7 @@ class Completion:
                 "prompt_tokens": len(self.ids), "tokens": list(self.written),
                 "config": self.config.name, "device": self.request.device,
                 "stall": self.request.stall, "seed": self.request.seed,
+                "memory": self.request.memory,
                 "bit_exact": self.bit_exact, **self.measure.as_json(),
                 "prefill": self.prefill.as_json(), "decode": decode and decode.as_json(),
                 "parts": [part.as_json() for part in self.work],
@@ -134,7 +136,7 @@ def complete(request: Request, *, show: Callable[[str], None], progress: Progres
     with progress.stage("compile"):
         compiled = compile_decoder(model, config)
     with open_device(request.device, config, stall=request.stall, seed=request.seed,
-                     progress=progress) as device:
+                     memory=request.memory, progress=progress) as device:
         with progress.stage("load weights"):
             session = Session(compiled, device, slide=request.slide,
                               max_cycles=request.max_cycles)

@@ -11,6 +11,7 @@ from systolith.hw.config import CORE_SHIFT, REGION_SHIFT, Region
 from systolith.hw.host import HostRequest
 from systolith.hw.isa import ENGINES
 from systolith.hw.mover import BEATS_IN_FLIGHT
+from systolith.hw.sdram.requests import READS
 from tests.formal.components import MESH, component_classes, create
 from tests.formal.mutant import break_design
 from tests.formal.prove import constant, given, holds, implies, past, prove, refute
@@ -152,6 +153,40 @@ def mesh(m, component, inside):
         router_lemmas(m, inside, name)
 
 
+def accesses_lemmas(m, inside, *path):
+    """At most two accesses."""
+    m.d.comb += holds(inside.signal(*path, "level") <= 2)
+
+
+def accesses(m, component, inside):
+    accesses_lemmas(m, inside)
+
+
+def requests_lemmas(m, inside, *path):
+    """The queues of accesses and of beats read."""
+    queue_lemmas(m, inside, *path, "reads", depth=READS)
+    accesses_lemmas(m, inside, *path, "accesses")
+
+
+def requests(m, component, inside):
+    requests_lemmas(m, inside)
+
+
+def sdram(m, component, inside):
+    requests_lemmas(m, inside, "requests")
+
+
+def rows(m, component, inside):
+    """What has passed closes no row, and nothing else does but a refresh, which holds."""
+    banks = Cat(component.open, component.open_rows)
+    m.d.comb += given((banks == past(m, banks)) | component.hold)
+
+
+def forgotten(m, component):
+    """Its user is reset with it."""
+    return past(m, component.forget)
+
+
 def control_reset(m, control):
     return past(m, control.reset)
 
@@ -160,6 +195,7 @@ def control_reset(m, control):
 #: A core that stops at a fault takes back what no memory has accepted; it is reset before it goes
 #: on. CONTROL.RESET takes back everything except what external memory and the host have seen.
 SENDERS = {
+    "Accesses": (accesses, None),
     "Beats": (beats, None),
     "Bus": (None, None),
     "Chip": (chip, None),
@@ -167,7 +203,7 @@ SENDERS = {
     "Core": (core, None),
     "Executor": (executor, lambda m, executor: executor.dead),
     "ExternalPort": (None, None),
-    "ExternalRam": (None, None),
+    "ExternalRam": (None, forgotten),
     "ExternalShare": (share, None),
     "Fork": (fork, None),
     "FrameSender": (None, None),
@@ -178,7 +214,10 @@ SENDERS = {
     "Mesh": (mesh, None),
     "Mover": (mover, lambda m, mover: mover.port.halt),
     "Queue": (queue, None),
+    "Requests": (requests, forgotten),
     "Router": (router, None),
+    "Rows": (rows, lambda m, rows: rows.hold),
+    "Sdram": (sdram, forgotten),
     "Sequencer": (sequencer, None),
     "ShortQueue": (short_queue, None),
     "VectorUnit": (None, lambda m, unit: unit.engine.halt),

@@ -22,6 +22,7 @@ from systolith.hw.isa import (
     status_field,
 )
 from systolith.sim.rtl import RtlDevice
+from systolith.sw.estimate import ExternalMemory
 from systolith.sw.runtime.device import DeviceError, StuckError
 from systolith.sw.runtime.functional import FunctionalDevice, compare_memories
 from tests.hw.programs import EXT_USED, chain, fill
@@ -57,7 +58,8 @@ def assert_same(rtl, functional):
 @pytest.mark.parametrize(("latency", "stall"), [(1, 0), (8, 0), (40, 0), (8, 30), (3, 80)])
 def test_same_bytes_as_the_functional_device(config, latency, stall):
     functional = FunctionalDevice(config)
-    with RtlDevice(config, latency=latency, stall_percent=stall, seed=latency) as device:
+    external = ExternalMemory(latency=latency)
+    with RtlDevice(config, external=external, stall_percent=stall, seed=latency) as device:
         fill(device, functional, seed=stall)
         for chip in (device, functional):
             chip.run(chain(config))
