@@ -25,7 +25,7 @@ class Gathered:
     Parameters
     ----------
     array_bytes, cycles : int
-        From the first packet's acceptance to the last one's arrival.
+        From the first acceptance of a packet to the last arrival, both counted.
     bound_cycles : float
         What a node needs to receive what the others have, at ``bus_bytes`` a cycle.
     """
@@ -104,5 +104,5 @@ def gather(player: MeshPlayer, *, array_bytes: int = ARRAY_BYTES) -> Gathered:
     expected = link_loads(config, packets["node"], packets["target"])
     if not played.arrivals["good"].all() or (played.moved != expected).any():
         raise RuntimeError(f"the mesh {config} lost, changed or misrouted packets of an all-gather")
-    cycles = int(played.arrivals["cycle"].max() - played.accepted.min())
+    cycles = int(played.arrivals["cycle"].max() - played.accepted.min()) + 1
     return Gathered(array_bytes, cycles, bound)

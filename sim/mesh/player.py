@@ -66,7 +66,7 @@ class Played:
 
 
 class MeshPlayer:
-    """A mesh in Verilator. Use it in a ``with`` statement.
+    """A mesh in Verilator. Use it in a ``with`` statement, or close it.
 
     Parameters
     ----------
@@ -94,6 +94,10 @@ class MeshPlayer:
         return self
 
     def __exit__(self, *_) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Free the simulation; nothing can be played any more."""
         self._call["destroy"](self._handle)
 
     def reset(self) -> None:
