@@ -25,7 +25,7 @@ commands = typer.Typer()
 
 @commands.command(cls=BenchCommand, epilog=example(
     "systolith bench ragged attention-128 --json bench.json", "systolith bench --all --write",
-    "systolith bench mesh --help"))
+    "systolith bench mesh --nodes 4x4 --plot mesh.png"))
 def bench(
     names: Annotated[list[str] | None, typer.Argument(
         metavar="NAME", help="Benchmarks, or the first words of their names; all but the slow ones "
