@@ -166,6 +166,7 @@ class ProgressProof(wiring.Component):
         m = Module()
         mesh, inside = self._mesh, Inside(self._mesh)
         m.submodules.mesh = inside.fragment
+        self._lemmas(m, inside)
         holding = []
         for y, row in enumerate(mesh.i):
             for x, port in enumerate(row):
@@ -177,6 +178,9 @@ class ProgressProof(wiring.Component):
         moved = Cat(mesh.moved[y][x] for y, row in enumerate(mesh.i) for x in range(len(row)))
         m.d.comb += holds(implies(Cat(holding), moved))
         return m
+
+    def _lemmas(self, m, inside):
+        """What induction must know besides: nothing, where a packet has a queue for each copy."""
 
 
 def queues_of(router):

@@ -5,7 +5,14 @@ from amaranth import *
 
 from systolith.hw.mesh.packet import packet_layout, packet_width
 from systolith.hw.mesh.route import TURNS, Port
-from tests.formal.mesh.test_router import CONFIG, ProgressProof, RouterProof, bounded, name_of
+from tests.formal.mesh.test_router import (
+    CONFIG,
+    ProgressProof,
+    RouterProof,
+    bounded,
+    name_of,
+    queues_of,
+)
 from tests.formal.mutant import break_design
 from tests.formal.prove import holds, implies, prove, refute
 
@@ -101,9 +108,42 @@ class SharedRouterProof(RouterProof):
                 for name in ("valid", "ready"))
 
 
+class SharedProgressProof(ProgressProof):
+    """While such a mesh whose nodes accept everything holds a packet, a copy moves."""
+
+    def _lemmas(self, m, inside):
+        """All that is in a queue still has a copy to send."""
+        for _, router, _ in inside.part().subfragments:
+            for fork, queue in queues_of(inside.part(router)):
+                self._due(m, inside, inside.signal(router, fork, "left"), (router, fork, queue))
+
+    def _due(self, m, inside, left, path):
+        produced, consumed = inside.signal(*path, "produced"), inside.signal(*path, "consumed")
+        held = (produced - consumed)[:len(produced)]
+        m.d.comb += [holds(held <= SHARED.queue_depth), holds(implies(held == 0, left == 0))]
+        for index in range(SHARED.queue_depth):
+            word = inside.word(*path, "words", address=(consumed + index)[:len(consumed) - 1])
+            outputs = word[:len(left)]
+            m.d.comb += holds(implies(held > index, outputs & ~left if index == 0 else outputs))
+
+
 @pytest.mark.parametrize("port", Port, ids=name_of)
 def test_router(port):
     prove(SharedRouterProof(port), f"shared_router_{name_of(port)}", depth=2)
+
+
+@pytest.mark.parametrize("side", [2, 3])
+def test_a_mesh_moves_on(side):
+    prove(SharedProgressProof(SHARED.replace(width=side, height=side)),
+          f"shared_mesh_progress_{side}", depth=2)
+
+
+def test_a_mesh_that_gets_stuck_is_found(monkeypatch):
+    """A packet that has left for one of its nodes is kept from all others."""
+    break_design(monkeypatch, "mesh.fork", "queue.o.p.outputs[index] & ~left[index]",
+                 "queue.o.p.outputs[index] & (left == 0)")
+    refute(SharedProgressProof(SHARED.replace(width=2, height=2)), "shared_progress_broken",
+           depth=6)
 
 
 @pytest.mark.parametrize(("name", "old", "new"), [
