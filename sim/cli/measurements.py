@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from systolith.sim.cli.mesh import BenchCommand
 from systolith.sim.cli.options import (
     RESULTS,
     ConfigName,
@@ -24,8 +25,9 @@ from systolith.sw.runtime.device import DEFAULT_MAX_CYCLES
 commands = typer.Typer()
 
 
-@commands.command(epilog=example("systolith bench ragged attention-128 --json bench.json",
-                             "systolith bench --all --write"))
+@commands.command(cls=BenchCommand, epilog=example(
+    "systolith bench ragged attention-128 --json bench.json", "systolith bench --all --write",
+    "systolith bench mesh --nodes 4x4 --plot mesh.png"))
 def bench(
     names: Annotated[list[str] | None, typer.Argument(
         metavar="NAME", help="Benchmarks, or the first words of their names; all but the slow ones "
@@ -39,7 +41,10 @@ def bench(
         "--write", help=f"Also put the tables into {RESULTS}.")] = False,
     json: Json = None,
 ) -> None:
-    """Measure products, attention, layers and models: cycles, share of the limits, what is lost."""
+    """Measure products, attention, layers and models: cycles, share of the limits, what is lost.
+
+    `systolith bench mesh` measures the network between cores; it has options of its own.
+    """
     if write and device == "functional":
         fail("--write needs --device rtl: the functional device has no cycles", USAGE)
     if write and memory != "ideal":

@@ -31,10 +31,12 @@ class RouterProof(wiring.Component):
     ----------
     port : Port
         The input.
+    config : MeshConfig
+        Sizes.
     """
 
-    def __init__(self, port):
-        self._port, self._router = port, Router(config=CONFIG)
+    def __init__(self, port, config=CONFIG):
+        self._port, self._router = port, Router(config=config)
         members = {name: member for name, member in self._router.signature.members.items()
                    if name == "place" or name.startswith("from_")}
         super().__init__(members | {"take": In(len(Port)), "follow": In(1)})
@@ -120,22 +122,31 @@ class RouterProof(wiring.Component):
     def _outputs(self, m, inside):
         """What leaves has left exactly one queue."""
         for port in Port:
-            paths = [(f"{name_of(source)}_fork", f"{name_of(port)}_queue")
-                     for source in Port if port in TURNS[source]]
-            valid = Cat(inside.signal(*path, "o__valid") for path in paths)
-            ready = Cat(inside.signal(*path, "o__ready") for path in paths)
-            for path in paths:
-                level = inside.signal(*path, "produced") - inside.signal(*path, "consumed")
-                m.d.comb += holds(level[:CONFIG.queue_depth.bit_length()] <= CONFIG.queue_depth)
+            valid, ready = self._offers(m, inside, port)
             output = getattr(self._router, f"to_{name_of(port)}")
             last, held = (inside.signal(f"{name_of(port)}_merge", name)
                           for name in ("last", "held"))
             m.d.comb += [
-                holds(((valid & ready) & ((valid & ready) - 1))[:len(paths)] == 0),
+                holds(((valid & ready) & ((valid & ready) - 1))[:len(valid)] == 0),
                 holds((valid & ready).any() == (output.valid & output.ready)),
                 # What is on offer is there.
                 holds((last & (last - 1))[:len(last)] == 0), holds(implies(held, last & valid)),
             ]
+
+    def _offers(self, m, inside, port):
+        """``valid`` and ``ready`` of all that leads to an output."""
+        paths = [(f"{name_of(source)}_fork", f"{name_of(port)}_queue")
+                 for source in Port if port in TURNS[source]]
+        for path in paths:
+            bounded(m, inside, *path)
+        return (Cat(inside.signal(*path, f"o__{name}") for path in paths)
+                for name in ("valid", "ready"))
+
+
+def bounded(m, inside, *path):
+    """The queue there holds at most what it can."""
+    level = inside.signal(*path, "produced") - inside.signal(*path, "consumed")
+    m.d.comb += holds(level[:CONFIG.queue_depth.bit_length()] <= CONFIG.queue_depth)
 
 
 class ProgressProof(wiring.Component):
@@ -143,18 +154,19 @@ class ProgressProof(wiring.Component):
 
     Parameters
     ----------
-    width, height : int
-        Size of the mesh.
+    config : MeshConfig
+        Sizes.
     """
 
-    def __init__(self, *, width, height):
-        self._mesh = Mesh(config=CONFIG.replace(width=width, height=height))
+    def __init__(self, config):
+        self._mesh = Mesh(config=config)
         super().__init__({"i": self._mesh.signature.members["i"]})
 
     def elaborate(self, platform):
         m = Module()
         mesh, inside = self._mesh, Inside(self._mesh)
         m.submodules.mesh = inside.fragment
+        self._lemmas(m, inside)
         holding = []
         for y, row in enumerate(mesh.i):
             for x, port in enumerate(row):
@@ -162,13 +174,16 @@ class ProgressProof(wiring.Component):
                 m.d.comb += mesh.o[y][x].ready.eq(1)
                 router = f"router_{x}_{y}"
                 holding += [inside.signal(router, fork, queue, "o__valid")
-                            for fork, queue in _queues(inside.part(router))]
+                            for fork, queue in queues_of(inside.part(router))]
         moved = Cat(mesh.moved[y][x] for y, row in enumerate(mesh.i) for x in range(len(row)))
         m.d.comb += holds(implies(Cat(holding), moved))
         return m
 
+    def _lemmas(self, m, inside):
+        """What induction must know besides: nothing, where a packet has a queue for each copy."""
 
-def _queues(router):
+
+def queues_of(router):
     """Names of the forks of a router, each with its queues."""
     for fork, name, _ in router.subfragments:
         if name.endswith("_fork"):
@@ -180,9 +195,9 @@ def test_router(port):
     prove(RouterProof(port), f"router_{name_of(port)}", depth=2)
 
 
-@pytest.mark.parametrize(("width", "height"), [(2, 2), (3, 3)])
-def test_a_mesh_moves_on(width, height):
-    prove(ProgressProof(width=width, height=height), f"mesh_progress_{width}x{height}", depth=2)
+@pytest.mark.parametrize("side", [2, 3])
+def test_a_mesh_moves_on(side):
+    prove(ProgressProof(CONFIG.replace(width=side, height=side)), f"mesh_progress_{side}", depth=2)
 
 
 @pytest.mark.parametrize(("name", "module", "old", "new"), [
@@ -204,4 +219,4 @@ def test_a_mesh_that_gets_stuck_is_found(monkeypatch):
     """Here, only nodes can bring a packet into a router, no neighbours."""
     break_design(monkeypatch, "mesh.fork", "~enter | queue.i.ready",
                  "~enter | (queue.i.ready & (len(self._ports) == 3))")
-    refute(ProgressProof(width=2, height=2), "mesh_progress_broken", depth=6)
+    refute(ProgressProof(CONFIG.replace(width=2, height=2)), "mesh_progress_broken", depth=6)
