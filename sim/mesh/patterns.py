@@ -28,21 +28,21 @@ class Limits:
 
     Parameters
     ----------
-    injection : float
-        A node sends one packet a cycle.
-    ejection : float
-        A node receives one packet a cycle: one over the sum of the fullest column.
     bisection : float
         Links that cross the middle, over the share of the packets that must cross them; the worse
         of both directions of both halvings. It holds for any routing.
     links : float
         One over the load of the fullest link when all go along the row first, then the column.
+    ejection : float
+        A node receives one packet a cycle: one over the sum of the fullest column.
+    injection : float
+        A node sends one packet a cycle.
     """
 
-    injection: float
-    ejection: float
     bisection: float
     links: float
+    ejection: float
+    injection: float
 
     @property
     def name(self) -> str:
@@ -115,8 +115,8 @@ def limits(config: MeshConfig, matrix: Matrix) -> Limits:
     loads = link_loads(config, sources, node_target(config, destinations),
                        matrix[sources, destinations])
     between = np.delete(loads, Port.LOCAL, axis=1)
-    return Limits(injection=1.0, ejection=_rate(matrix.sum(0).max()),
-                  bisection=_rate(_across_middle(config, matrix)), links=_rate(between.max()))
+    return Limits(bisection=_rate(_across_middle(config, matrix)), links=_rate(between.max()),
+                  ejection=_rate(matrix.sum(0).max()), injection=1.0)
 
 
 def _across_middle(config: MeshConfig, matrix: Matrix) -> float:

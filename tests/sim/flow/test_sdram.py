@@ -51,7 +51,6 @@ def test_the_controller_is_small(tmp_path):
     warm("ecp5", Progress(quiet=True))
     (tmp_path / "top.v").write_text(to_verilog(controller(), name="top").text)
     cells = synthesis.synthesize("ecp5", folder=tmp_path, source="top.v", top="top")
-    print(cells)
     assert cells["lut"] + 2 * cells["carry"] <= MOST_LUT
     assert cells["dsp"] == cells["bram"] == 0
 
@@ -63,5 +62,4 @@ def test_the_controller_with_its_pads_meets_the_boards_clock(tmp_path, monkeypat
     monkeypatch.setattr(flow, "machine_of", Exerciser)
     built = flow.build(BOARD, seeds=[1], jobs=1, force=False, progress=Progress(quiet=True))
     report = json.loads((built.bitstream.parent / "report.json").read_text())
-    print(report)
     assert report["mhz"] >= LEAST_MHZ
