@@ -8,17 +8,15 @@ from systolith.sw.compiler.allocate import CapacityError, with_advice
 from systolith.sw.compiler.errors import CompileError
 from systolith.sw.compiler.parts import PARTS, count_commands
 from systolith.sw.compiler.schedule import schedule
-from systolith.sw.compiler.skipping import ZeroSkipper
 from systolith.sw.compiler.tokens import with_tokens
 from systolith.sw.compiler.verifier import verify
 from systolith.sw.compiler.zero_tiles import useful_elements
 from systolith.sw.decoder.choose import Choice, choose
-from systolith.sw.decoder.image import DecoderImage
-from systolith.sw.decoder.lowering import DecoderLowering
+from systolith.sw.decoder.core import DecoderCore
 from systolith.sw.decoder.plan import Scratch, Tiles, place_scratch
-from systolith.sw.decoder.residents import longest_context, place_residents
+from systolith.sw.decoder.residents import longest_context
 from systolith.sw.decoder.samples import calibration_samples
-from systolith.sw.decoder.weights import Weights
+from systolith.sw.decoder.share import whole_share
 from systolith.sw.decoder.work import Work, work_by_layer
 from systolith.sw.models.model import Model
 from systolith.sw.reference.quantized_decoder import QuantizedDecoder
@@ -73,14 +71,14 @@ class CompiledDecoder:
         self.choices = choices
         self.name, self.model, self.config, self.context = name, model, config, context
         what = f"{name} with {context} positions"
-        self.residents = place_residents(model, config, context, what)
+        self._core = DecoderCore(model, whole_share(model), config, context, what)
+        self.residents = self._core.residents
         self.tiles = Tiles.of(model, config)
         self.most_rows = self._most_rows(what)
-        image = DecoderImage(model, self.residents, config)
+        image = self._core.image
         image.check(what)
-        self.external, self.stored, self.sizes = image.external, image.stored, image.sizes
-        self._skipper = ZeroSkipper(config, image.image.sections)
-        streams = schedule(list(self._skipper.skip(image.setup)), config)
+        self.external = image.external
+        streams = schedule(self._core.setup, config)
         verify(config, streams)
         self._useful = _useful_weights(model, config)
         self.setup = Program(config, streams, tuple(image.image.sections), name)
@@ -115,26 +113,12 @@ class CompiledDecoder:
 
     def _compile(self, shape: Shape) -> Run:
         scratch = self._scratch(shape.length)
-        skipper = self._skipper.fork()
-        parts = {name: list(skipper.skip(part))
-                 for name, part in self._parts(shape, scratch).items()}
+        parts = self._core.parts(shape.position, scratch, all_logits=shape.all_logits)
         streams = schedule([command for part in parts.values() for command in part], self.config)
         verify(self.config, streams)
         program = Program(self.config, streams, (), self.name, self.macs(shape),
                           {PARTS: count_commands(parts)})
         return Run(program, shape, scratch, work_by_layer(parts, self.config))
-
-    def _parts(self, shape: Shape, scratch: Scratch) -> dict[str, list[Command]]:
-        """Commands of the embedding, the parts of each layer and the logits, in order."""
-        weights = Weights(self.residents, self.stored, self.sizes, self.config)
-        lowering = DecoderLowering(self.model, self.residents, scratch, weights, shape.position,
-                                   self.config)
-        parts = {"embedding": list(lowering.inputs(self.external.embedding, self.external.rope))}
-        for index in range(len(self.model.layers)):
-            parts |= {f"layer {index} {name}": list(part) for name, part in lowering.layer(index)}
-        rows = (0 if shape.all_logits else shape.length - 1, shape.length)
-        external = self.external.logits if shape.all_logits else None
-        return {**parts, "logits": list(lowering.logits(rows, external))}
 
     def macs(self, shape: Shape) -> int:
         """Useful multiply-accumulates of a run: no padding, no weight tiles of zeros, and only the
