@@ -123,6 +123,8 @@ class FeedForwardLowering(RowLowering):
         Of a single row every core has the magnitude of its own columns at once: only these are
         waited for, and the largest of a few is found sooner than that of a whole row.
         """
+        if len(self.blocks) > 1:
+            yield MEET  # all have read the block before, which lies at the same place
         if self.tiles.hidden_out:
             yield from self._send_hidden(block)
         yield MEET
