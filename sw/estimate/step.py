@@ -118,8 +118,7 @@ class StepModel:
         """The token's row, and its measure."""
         row = self._lanes(self.shape.width)
         loads = 2 * self.shape.width * self.cores // self.config.bus_bytes
-        return Chain(vector=row, latency=START_CYCLES + self._reduced, mesh=0) + Chain(array=0,
-                                                                                      mesh=loads)
+        return Chain(vector=row, latency=START_CYCLES + self._reduced, mesh=loads)
 
     def layer(self) -> Chain:
         """One layer."""
@@ -185,8 +184,8 @@ class StepModel:
         more = (heads - 1) * max(2 * PASS_CYCLES, score + mix)
         least = (heads + 2 * kv_heads) * project + heads * (score + mix)
         return Chain(array=max(array, least - more), vector=vector + more,
-                     latency=2 * self._multiplied + 2 * self._passed + self._reduced
-                     + self._multiplied + self._passed - self._passed)
+                     latency=3 * (self._multiplied + self._passed) + self._reduced
+                     - self._passed)
 
     def _output(self) -> Chain:
         """Mixed values are collected; where the product is short, each core has all columns."""
@@ -198,9 +197,11 @@ class StepModel:
         split = Chain(array=own, vector=self._lanes(self._share(shape.width)) + row,
                       latency=self._multiplied + self._passed + self._reduced,
                       mesh=collected + self._gather(2 * shape.width))
-        # The product of the own heads runs while the others' values come.
-        hidden = min(collected, whole // self.cores) if self.cores > 1 else 0
-        everywhere = Chain(array=whole - hidden, vector=row, mesh=collected,
+        # The products of all heads but the last run before its values are there, and that of the
+        # last of the own heads while the others' values come.
+        last = whole // shape.heads
+        rest = whole * (self.cores - 1) // self.cores + max(0, last - collected)
+        everywhere = Chain(array=rest, vector=row, mesh=collected,
                            latency=self._multiplied + self._reduced)
         return min(split, everywhere, key=lambda chain: chain.cycles)
 
