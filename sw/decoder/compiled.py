@@ -1,5 +1,5 @@
 """Compilation of a decoder: its image once, and a program for every shape of a run."""
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from systolith.hw.config import Config
@@ -16,11 +16,12 @@ from systolith.sw.decoder.core import DecoderCore
 from systolith.sw.decoder.plan import Scratch, Tiles, place_scratch
 from systolith.sw.decoder.residents import longest_context
 from systolith.sw.decoder.samples import calibration_samples
-from systolith.sw.decoder.share import whole_share
+from systolith.sw.decoder.share import shares_of, whole_share
 from systolith.sw.decoder.work import Work, work_by_layer
 from systolith.sw.models.model import Model
 from systolith.sw.reference.quantized_decoder import QuantizedDecoder
-from systolith.sw.runtime.program import Program
+from systolith.sw.runtime.mesh_program import MeshProgram
+from systolith.sw.runtime.program import Program, Section
 
 #: Most positions of one run; longer prompts take several.
 MOST_ROWS = 64
@@ -38,9 +39,9 @@ class Shape:
 @dataclass(frozen=True)
 class Run:
     """A program of a shape. Its first ``length`` moves fetch the tokens' rows. ``work`` is what
-    each part of the model needs of the engines."""
+    each part of the model needs of the engines of the first core, which has the largest share."""
 
-    program: Program
+    program: Program | MeshProgram
     shape: Shape
     scratch: Scratch
     work: tuple[Work, ...]
@@ -71,18 +72,28 @@ class CompiledDecoder:
         self.choices = choices
         self.name, self.model, self.config, self.context = name, model, config, context
         what = f"{name} with {context} positions"
-        self._core = DecoderCore(model, whole_share(model), config, context, what)
-        self.residents = self._core.residents
-        self.tiles = Tiles.of(model, config)
+        self.cores = self._lay_out(what)
+        first, last = self.cores[0], self.cores[-1]
+        self.residents, self.external = first.residents, first.image.external
+        self.tiles = Tiles.of(first.model, config)
         self.most_rows = self._most_rows(what)
-        image = self._core.image
-        image.check(what)
-        self.external = image.external
-        streams = schedule(self._core.setup, config)
-        verify(config, streams)
+        last.image.check(what)
         self._useful = _useful_weights(model, config)
-        self.setup = Program(config, streams, tuple(image.image.sections), name)
+        self.setup = self._program([core.setup for core in self.cores], macs=0,
+                                   sections=[core.image.image.sections for core in self.cores])
         self._runs: dict[Shape, Run] = {}
+
+    def _lay_out(self, what: str) -> list[DecoderCore]:
+        """The only core."""
+        return [DecoderCore(self.model, whole_share(self.model), self.config, self.context, what)]
+
+    def _program(self, cores: Sequence[Sequence[Command]], *, macs: int,
+                 sections: Sequence[Sequence[Section]] = ((),),
+                 notes: Mapping[str, object] | None = None) -> Program | MeshProgram:
+        """A verified program from the commands of each core."""
+        streams = schedule(cores[0], self.config)
+        verify(self.config, streams)
+        return Program(self.config, streams, tuple(sections[0]), self.name, macs, notes or {})
 
     def _most_rows(self, what: str) -> int:
         """The longest run that the memories hold."""
@@ -98,7 +109,7 @@ class CompiledDecoder:
         return 1
 
     def _scratch(self, length: int, what: str = "") -> Scratch:
-        return place_scratch(self.model, self.config, length, self.context,
+        return place_scratch(self.cores[0].model, self.config, length, self.context,
                              self.residents.streamed, what)
 
     def run(self, shape: Shape) -> Run:
@@ -109,16 +120,17 @@ class CompiledDecoder:
 
     def commands(self, run: Run, ids: Sequence[int]) -> dict[Engine, list[Command]]:
         """The run's commands with the addresses of the tokens' rows."""
+        assert isinstance(run.program, Program)
         return with_tokens(run.program.commands, ids)
 
     def _compile(self, shape: Shape) -> Run:
         scratch = self._scratch(shape.length)
-        parts = self._core.parts(shape.position, scratch, all_logits=shape.all_logits)
-        streams = schedule([command for part in parts.values() for command in part], self.config)
-        verify(self.config, streams)
-        program = Program(self.config, streams, (), self.name, self.macs(shape),
-                          {PARTS: count_commands(parts)})
-        return Run(program, shape, scratch, work_by_layer(parts, self.config))
+        parts = [core.parts(shape.position, scratch, all_logits=shape.all_logits)
+                 for core in self.cores]
+        program = self._program(
+            [[command for part in each.values() for command in part] for each in parts],
+            macs=self.macs(shape), notes={PARTS: count_commands(parts[0])})
+        return Run(program, shape, scratch, work_by_layer(parts[0], self.config))
 
     def macs(self, shape: Shape) -> int:
         """Useful multiply-accumulates of a run: no padding, no weight tiles of zeros, and only the
@@ -176,9 +188,17 @@ def compile_decoder(model: Model, config: Config, *, context: int | None = None,
     samples = calibration_samples(model) if samples is None else samples
     integers, choices = choose(model.weights, samples, percentile)
     if context is None:
-        context = longest_context(integers, config, model.max_length)
+        first = shares_of(integers, config)[0].of(integers)
+        context = longest_context(first, config, model.max_length)
     try:
-        return CompiledDecoder(model.name, integers, config, context, choices)
+        return _decoder(config)(model.name, integers, config, context, choices)
     except CapacityError as error:
         raise with_advice(error, lambda other: CompiledDecoder(
             model.name, integers, other, context, choices)) from None
+
+
+def _decoder(config: Config) -> type[CompiledDecoder]:
+    """Which class compiles for a chip."""
+    from systolith.sw.decoder.mesh import MeshDecoder
+
+    return CompiledDecoder if config.cores == 1 else MeshDecoder
