@@ -1,24 +1,20 @@
-"""Compilation of a decoder: its image once, and a program for every shape of a run."""
+"""A compiled decoder: its image once, and a program for every shape of a run."""
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from systolith.hw.config import Config
 from systolith.hw.isa import Command, Engine
-from systolith.sw.compiler.allocate import CapacityError, with_advice
-from systolith.sw.compiler.errors import CompileError
+from systolith.sw.compiler.allocate import CapacityError
 from systolith.sw.compiler.parts import PARTS, count_commands
 from systolith.sw.compiler.schedule import schedule
 from systolith.sw.compiler.tokens import with_tokens
 from systolith.sw.compiler.verifier import verify
 from systolith.sw.compiler.zero_tiles import useful_elements
-from systolith.sw.decoder.choose import Choice, choose
+from systolith.sw.decoder.choose import Choice
 from systolith.sw.decoder.core import DecoderCore
 from systolith.sw.decoder.plan import Scratch, Tiles, place_scratch
-from systolith.sw.decoder.residents import longest_context
-from systolith.sw.decoder.samples import calibration_samples
-from systolith.sw.decoder.share import shares_of, whole_share
+from systolith.sw.decoder.share import whole_share
 from systolith.sw.decoder.work import Work, work_by_layer
-from systolith.sw.models.model import Model
 from systolith.sw.reference.quantized_decoder import QuantizedDecoder
 from systolith.sw.runtime.mesh_program import MeshProgram
 from systolith.sw.runtime.program import Program, Section
@@ -151,54 +147,3 @@ def _useful_weights(model: QuantizedDecoder, config: Config) -> tuple[int, int]:
         layers += sum(useful_elements(each.weight, config)
                       for each in (layer.gate, layer.up, layer.down))
     return layers, useful_elements(model.head.weight, config)
-
-
-def compile_decoder(model: Model, config: Config, *, context: int | None = None,
-                    samples: Sequence[Sequence[int]] | None = None,
-                    percentile: float = 100.0) -> CompiledDecoder:
-    """Calibrate, quantize and lay out a whole decoder.
-
-    Parameters
-    ----------
-    model : Model
-    config : Config
-    context : int, optional
-        Positions that the cache is to hold; by default the model's longest, or as many as there is
-        room for.
-    samples : sequence of token ids, optional
-        Texts to calibrate on; by default the model's prompts, continued by the float model.
-    percentile : float
-        Part of the magnitudes of queries, keys and values that must fit INT8.
-
-    Raises
-    ------
-    CompileError
-        When it does not fit (with the memory, need, capacity and the nearest named configuration
-        that fits) or a parameter is outside its limit.
-    """
-    if context is not None and not 1 <= context <= model.max_length:
-        raise CompileError(f"context must be from 1 to {model.max_length}, the longest of "
-                           f"{model.name}, not {context}")
-    if not config.ext_bytes:
-        raise CompileError(f"configuration {config.name!r} has no external memory, from which a "
-                           "decoder looks its tokens up")
-    if config.tables < 2:
-        raise CompileError(f"configuration {config.name!r} has {config.tables} function table; a "
-                           "decoder needs 2")
-    samples = calibration_samples(model) if samples is None else samples
-    integers, choices = choose(model.weights, samples, percentile)
-    if context is None:
-        first = shares_of(integers, config)[0].of(integers)
-        context = longest_context(first, config, model.max_length)
-    try:
-        return _decoder(config)(model.name, integers, config, context, choices)
-    except CapacityError as error:
-        raise with_advice(error, lambda other: CompiledDecoder(
-            model.name, integers, other, context, choices)) from None
-
-
-def _decoder(config: Config) -> type[CompiledDecoder]:
-    """Which class compiles for a chip."""
-    from systolith.sw.decoder.mesh import MeshDecoder
-
-    return CompiledDecoder if config.cores == 1 else MeshDecoder

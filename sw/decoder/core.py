@@ -39,7 +39,7 @@ class DecoderCore:
                  what: str, before: "DecoderCore | None" = None):
         self.share, self.config, self.model = share, config, share.of(model)
         self.residents = place_residents(self.model, config, context, what)
-        self.image = DecoderImage(self.model, self.residents, config, share,
+        self.image: DecoderImage = DecoderImage(self.model, self.residents, config, share,
                                   before.image if before else None)
         self._skipper = ZeroSkipper(config, self.image.image.sections)
         self.setup: Sequence[Command] = list(self._skipper.skip(self.image.setup))

@@ -79,7 +79,7 @@ class DecoderImage:
         self.share = share
         self.tiles = Tiles.of(model, config)
         self.sizes = linear_sizes(model, config)
-        self.image = Image(config, before.image.external if before else 0)
+        self.image: Image = Image(config, before.image.external if before else 0)
         self.stored: dict[str, Stored] = {}
         if not share.alone:
             self._constants({"peaks": self._peaks()})
@@ -87,7 +87,7 @@ class DecoderImage:
         self._constants(norm_constants("norm", model.norm))
         self._linear("head", model.head)
         tables = self._tables()
-        self.external = self._external(before and before.external)
+        self.external: External = self._external(before.external if before else None)
         self.setup: list[Command] = [*self.image.loads, *tables]
 
     def check(self, what: str) -> None:

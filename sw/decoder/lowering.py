@@ -12,8 +12,8 @@ from systolith.sw.compiler.layout import ceil_div
 from systolith.sw.compiler.tokens import token_loads
 from systolith.sw.decoder.attention import AttentionLowering
 from systolith.sw.decoder.feed_forward import FeedForwardLowering
-from systolith.sw.decoder.projections import ProjectionLowering
 from systolith.sw.decoder.gather import MEET
+from systolith.sw.decoder.projections import ProjectionLowering
 from systolith.sw.decoder.rows import RowLowering
 
 #: Parts of the logits, at least.

@@ -13,7 +13,7 @@ from systolith.sw.decoder.gather import in_order
 from systolith.sw.decoder.session import Session
 from systolith.sw.decoder.share import shares_of
 from systolith.sw.runtime.cluster import Cluster
-from systolith.sw.runtime.device import DEFAULT_MAX_CYCLES, Counters, sum_counters
+from systolith.sw.runtime.device import DEFAULT_MAX_CYCLES, Counters, Device, sum_counters
 from systolith.sw.runtime.mesh_program import MeshProgram
 from systolith.sw.runtime.program import Section
 
@@ -80,3 +80,12 @@ class MeshSession(Session):
         counters = self.cluster.wait(self.max_cycles)
         return dataclasses.replace(sum_counters(counters),
                                    cycles=max(each.cycles for each in counters))
+
+
+def open_session(compiled: CompiledDecoder, machine: Device | Cluster, *, slide: bool = False,
+                 max_cycles: int = DEFAULT_MAX_CYCLES) -> Session:
+    """A session on the machine for which the decoder was compiled: a device or a cluster."""
+    if isinstance(machine, Cluster):
+        assert isinstance(compiled, MeshDecoder)
+        return MeshSession(compiled, machine, slide=slide, max_cycles=max_cycles)
+    return Session(compiled, machine, slide=slide, max_cycles=max_cycles)

@@ -6,6 +6,7 @@ each column has its whole contraction in one core, so all integers are those of 
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from systolith.hw.config import Config
 from systolith.sw.compiler.errors import CompileError
@@ -125,7 +126,7 @@ def even(count: int, parts: int) -> list[Span]:
     """``count`` things in ``parts`` as even as possible, the first ones larger."""
     size, more = divmod(count, parts)
     starts = [part * size + min(part, more) for part in range(parts + 1)]
-    return list(zip(starts, starts[1:], strict=False))
+    return list(pairwise(starts))
 
 
 def _tiled(columns: int, granule: int, parts: int) -> list[Span]:
