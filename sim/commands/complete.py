@@ -203,8 +203,8 @@ def print_completion(done: Completion) -> None:
              ("Configuration", _cells(config)),
              ("Device", done.request.device)]
     if done.bit_exact is not None:
-        facts.append(("Bit exact",
-                      "yes, as one core of the functional device" if done.bit_exact else "NO"))
+        equal = "yes, as the functional device" + (" with one core" if config.cores > 1 else "")
+        facts.append(("Bit exact", equal if done.bit_exact else "NO"))
     for name, measure, count in (("Prefill", done.prefill, len(done.ids)),
                                  ("Decode", done.decode, len(done.results) - 1)):
         if measure is not None:
