@@ -2,11 +2,13 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from systolith.hw.config import Config
+from systolith.hw.config import Config, ConfigError
 from systolith.sim.progress import Progress
 from systolith.sw.estimate import external_memory
+from systolith.sw.runtime.cluster import Cluster
 from systolith.sw.runtime.device import Device
 from systolith.sw.runtime.functional import FunctionalDevice
+from systolith.sw.runtime.functional_cluster import FunctionalCluster
 from systolith.sw.runtime.port import PREFIX, SerialWire, parse_port
 from systolith.sw.runtime.serial import SerialDevice
 
@@ -63,3 +65,26 @@ def open_device(name: str, config: Config, *, stall: int = 0, seed: int = 0,
     with RtlDevice(config, external=external_memory(memory, config), stall_percent=stall,
                    seed=seed, progress=progress) as device:
         yield device
+
+
+@contextmanager
+def open_machine(name: str, config: Config, *, stall: int = 0, seed: int = 0,
+                 memory: str = "ideal", progress: Progress) -> Iterator[Device | Cluster]:
+    """A device, or where the configuration has several cores, a cluster.
+
+    Parameters are those of :func:`open_device`.
+
+    Raises
+    ------
+    ConfigError
+        When the device has no several cores.
+    """
+    if config.cores == 1:
+        with open_device(name, config, stall=stall, seed=seed, memory=memory,
+                         progress=progress) as device:
+            yield device
+    elif name == FunctionalCluster.name:
+        yield FunctionalCluster(config)
+    else:
+        raise ConfigError(f"{config.name!r} has {config.cores} cores, which run on --device "
+                          f"functional only, not on {name!r}")

@@ -75,16 +75,18 @@ def run(
         fail("--layer and --save run one layer; leave out PROMPT and --tokens", USAGE)
     if text is not None and prompt is not None:
         fail("the prompt is given twice, as PROMPT and by --prompt", USAGE)
-    if compare and (not writes or device == "functional"):
-        fail("--compare is for a whole model, with PROMPT or --tokens, on another device than the "
-             "functional one", USAGE)
     if lines is not None and (writes or layer is not None or prompt is not None or save):
         fail("--text is for sentence encoders and takes no prompt, layer or tokens", USAGE)
     where = {"config": config, "device": device, "max_cycles": max_cycles, "stall": stall,
              "seed": seed, "memory": memory}
     with user_errors():
+        from systolith.hw.configs import get_config
         from systolith.sw.models.encoders import ENCODERS
 
+        alone = device == "functional" and get_config(config).cores == 1
+        if compare and (not writes or alone):
+            fail("--compare is for a whole model, with PROMPT or --tokens, on another device than "
+                 "the functional one, or on several cores", USAGE)
         if lines is not None:
             _embed(model, lines, where, json)
         elif model in ENCODERS:

@@ -1,6 +1,7 @@
 """Lowering of the feed-forward network: gate, up, their product as INT8 rows, down."""
 from collections.abc import Iterator
 
+from systolith.hw.config import Region
 from systolith.hw.isa import (
     WORDS,
     Combine,
@@ -11,9 +12,12 @@ from systolith.hw.isa import (
     Pass,
     Reduce,
     Scalar,
+    Scale,
     Sink,
 )
-from systolith.sw.compiler.fields import Span, tensor
+from systolith.sw.compiler.fields import Fields, Span, tensor
+from systolith.sw.compiler.layout import ceil_div
+from systolith.sw.decoder.gather import MEET
 from systolith.sw.decoder.plan import SIGMOID_TABLE
 from systolith.sw.decoder.rows import RowLowering
 from systolith.sw.reference.quantized_decoder import QuantizedLayer
@@ -34,7 +38,7 @@ class FeedForwardLowering(RowLowering):
             return
         count = len(self.blocks)
         for step in range(count + 2):
-            if step < count:
+            if step < count and self.tiles.hidden_out:
                 yield from self.norm(f"norm2 {index}", layer.norm2, self.blocks[step])
                 yield from self._hidden_products(index, step)
             if 0 <= step - 1 < count:
@@ -75,40 +79,136 @@ class FeedForwardLowering(RowLowering):
 
     def _gate_passes(self, index: int, layer: QuantizedLayer, number: int) -> Iterator[Command]:
         tiles = 0, self.tiles.hidden_stride
-        yield from self._gate_drains(index, layer, self.blocks[number], self._hidden_slot(number),
-                                     tiles)
+        if self.tiles.hidden_out:
+            yield from self._gate_drains(index, layer, self.blocks[number],
+                                         self._hidden_slot(number), tiles)
 
     def _up_passes(self, index: int, number: int, acc: int) -> Iterator[Command]:
         """The gate times ``up`` as INT16, then INT8 rows and their scales."""
-        scratch, block = self.scratch, self.blocks[number]
-        start, end = block
-        constants, loads = self.weights.constants(f"up{index}")
+        yield from self._up_drain(index, self.blocks[number], acc)
+        if not self.share.alone:
+            yield from self._collect(self.blocks[number])
+        if self.tiles.down_out:
+            yield from self._quantize(number)
+
+    def _up_drain(self, index: int, block: Span, acc: int) -> Iterator[Command]:
+        """The gate times ``up``, and the largest magnitude of each row.
+
+        A single row's columns that others have a part of are written twice: for them, and beside
+        the place where the others' magnitudes come.
+        """
+        if not self.tiles.hidden_out:
+            return
+        scratch, constants = self.scratch, self.weights.constants(f"up{index}")
+        sink, measured = scratch.u.base + self._first_beat, self._measured(block)
+        yield from constants[1]
+        if not self.share.alone and self._single:
+            own = {"reduce": Reduce.ABSMAX, "row_write": scratch.u_peak.base}
+            yield self._gated(constants[0], acc, block, self._own_peaks, own)
+        yield self._gated(constants[0], acc, block, sink, measured if self.share.alone else {})
+
+    def _gated(self, constants: int, acc: int, block: Span, sink: int, fields: Fields) -> Pass:
+        return self._hidden_drain(
+            constants, acc, block, (0, self.tiles.hidden_stride), sink, row=self.tiles.hidden_row,
+            combine=Combine.MULTIPLY, stream_base=self.scratch.gate.base, **fields)
+
+    def _measured(self, block: Span) -> Fields:
+        """A pass that finds what hidden rows are to be divided by."""
+        return {"reduce": Reduce.ABSMAX, "scalar": Scalar.RECIPROCAL,
+                "row_write": self.scratch.u_inverse.base + block[0]}
+
+    def _collect(self, block: Span) -> Iterator[Command]:
+        """Hidden columns to the other cores and theirs from them, and their largest magnitude.
+
+        Of a single row every core has the magnitude of its own columns at once: only these are
+        waited for, and the largest of a few is found sooner than that of a whole row.
+        """
+        if len(self.blocks) > 1:
+            yield MEET  # all have read the block before, which lies at the same place
+        if self.tiles.hidden_out:
+            yield from self._send_hidden(block)
+        yield MEET
+        if not self.tiles.down_out:
+            return
+        if not self._single:
+            yield Pass(**self._hidden_rows(block), **self._measured(block))
+            return
+        beats = self.weights.sizes["peaks"].beats
+        constants, loads = self.weights.constants("peaks")
         yield from loads
-        yield self._hidden_drain(
-            constants, acc, block, (0, self.tiles.hidden_stride), scratch.u.base,
-            combine=Combine.MULTIPLY, stream_base=scratch.gate.base,
-            reduce=Reduce.ABSMAX, scalar=Scalar.RECIPROCAL,
-            row_write=scratch.u_inverse.base + start)
-        source = self.vectors(scratch.u.base, self.tiles.hidden_beats, 0, end - start) | {
-            "beats": self.tiles.hidden_beats, "valid": self.model.hidden}
-        words = self.tiles.hidden_in
+        yield Pass(**self.vectors(self._own_peaks, beats, 0, 1), scale=Scale.COLUMN,
+                   const_base=constants, beats=beats, valid=beats * self.config.lanes,
+                   **self._measured(block))
+
+    def _send_hidden(self, block: Span) -> Iterator[Command]:
+        """The own hidden columns to the other cores; of a single row their magnitude before them.
+
+        A magnitude is INT32. Its lower half is read as INT16, the other has a factor of zero.
+        """
+        row, beats, size = self.tiles.hidden_row, self.tiles.hidden_beats, self.config.word_bytes
+        target = self.scratch.u.base + self._first_beat
+        if not self._single:
+            yield from self.mesh.rows(Region.VEC, target, beats, (0, block[1] - block[0]), row)
+            return
+        place = (self.scratch.u_peaks.base * size(Region.VEC)
+                 + self.share.number * self.config.bus_bytes)
+        bus = self.config.bus_bytes
+        yield from self.mesh.send(Region.ROW, self.scratch.u_peak.base * size(Region.ROW), 1, bus,
+                                  bus, remote=(Region.VEC, place))
+        vector = size(Region.VEC)
+        yield from self.mesh.send(Region.VEC, self._own_peaks * vector, 1, beats * vector,
+                                  beats * vector, remote=(Region.VEC, target * vector))
+
+    @property
+    def _own_peaks(self) -> int:
+        """VEC word of a single row's own hidden columns, before the peaks."""
+        return self.scratch.u_peaks.base - self.tiles.hidden_beats
+
+    @property
+    def _single(self) -> bool:
+        return self.scratch.length == 1
+
+    @property
+    def _first_beat(self) -> int:
+        """Beat of the core's first hidden column in a row of all cores' columns."""
+        return self.share.hidden[0] // self.config.lanes
+
+    def _hidden_rows(self, block: Span) -> Fields:
+        """All columns of a block's hidden rows as the source of a pass."""
+        row = self.tiles.hidden_row
+        return self.vectors(self.scratch.u.base, row, 0, block[1] - block[0]) | {
+            "beats": row, "valid": self._hidden}
+
+    @property
+    def _hidden(self) -> int:
+        """Hidden columns of all cores."""
+        return self.model.layers[0].down.weight.shape[0]
+
+    def _quantize(self, number: int) -> Iterator[Command]:
+        """Hidden rows as INT8, and their scales."""
+        scratch, block = self.scratch, self.blocks[number]
+        source, words = self._hidden_rows(block), self.tiles.hidden_in
         for first, last in self._hidden_pieces:
             beat = first * self.config.rows // self.config.lanes
             part = {"source_base": scratch.u.base + beat,
                     "beats": (last - first) * self.config.rows // self.config.lanes,
-                    "valid": self.model.hidden - first * self.config.rows}
+                    "valid": self._hidden - first * self.config.rows}
             yield Pass(**source | part, **tensor(tensor_word(ROW_MAX)), row_scale=1,
-                       row_read=scratch.u_inverse.base + start, output=Output.INT8, sink=Sink.ACT,
-                       sink_base=self._u8(number) + first, sink_row_stride=words,
+                       row_read=scratch.u_inverse.base + block[0], output=Output.INT8,
+                       sink=Sink.ACT, sink_base=self._u8(number) + first, sink_row_stride=words,
                        sink_tile_stride=1)
         yield Pass(**source, **tensor(tensor_word(1 << MAGNITUDE_BITS)), reduce=Reduce.ABSMAX,
-                   scalar=Scalar.SCALE, row_write=scratch.u_scale.base + start)
+                   scalar=Scalar.SCALE, row_write=scratch.u_scale.base + block[0])
 
     @property
     def _hidden_pieces(self) -> list[Span]:
         """Words of an INT8 row: first so few that the pass over the others is through when the
-        array has multiplied them."""
-        words, tiles_out = self.tiles.hidden_in, self.tiles.width_out
+        array has multiplied them; of several cores, first the own ones."""
+        words, tiles_out = self.tiles.hidden_in, self.tiles.down_out
+        if not self.share.alone:
+            rows = self.config.rows
+            own = self.share.hidden[0] // rows, ceil_div(self.share.hidden[1], rows)
+            return self.pieces(self.arriving(words, own), tiles_out)
         beats = self.config.rows // self.config.lanes
         first = next((count for count in range(1, words) if
                       max(PASS_CYCLES, count * beats) + (words - count) * beats
@@ -143,21 +243,25 @@ class FeedForwardLowering(RowLowering):
         return self.weights.constants(name, first, last - first)
 
     def _hidden_drain(self, constants: int, acc: int, block: Span, tiles: Span, sink: int,
-                      stream_base: int = 0, **fields: int) -> Pass:
-        """Some output tiles, whose first accumulator is ``acc``."""
-        row, (first, last) = self.tiles.hidden_beats, self._part(tiles)
+                      stream_base: int = 0, row: int | None = None, **fields: int) -> Pass:
+        """Some output tiles, whose first accumulator is ``acc``; rows of the result have ``row``
+        beats, by default as many as the stream's, those of the core."""
+        own, (first, last) = self.tiles.hidden_beats, self._part(tiles)
         return Pass(**self.drain(acc, tiles[1] - tiles[0], last - first, constants, block),
                     valid=self.model.hidden - first * self.config.lanes, output=Output.INT16,
-                    sink=Sink.VEC, sink_base=sink + first, sink_row_stride=row, sink_tile_stride=1,
-                    stream_base=stream_base + first, stream_row_stride=row, **fields)
+                    sink=Sink.VEC, sink_base=sink + first, sink_row_stride=row or own,
+                    sink_tile_stride=1, stream_base=stream_base + first, stream_row_stride=own,
+                    **fields)
 
     def _down(self, index: int, layer: QuantizedLayer, number: int, acc: int) -> Iterator[Command]:
         start, end = block = self.blocks[number]
         words = self.tiles.hidden_in
         left = {"act_base": self._u8(number), "count0": words, "act0_stride": 1,
                 "count1": end - start, "act1_stride": words}
-        yield from self.product(f"down{index}", left, acc, self.tiles.width_stride,
-                                pieces=self._hidden_pieces)
-        yield from self.grow(f"grow_feed_forward{index}", layer.grow_feed_forward, block)
-        yield from self.add(f"down{index}", acc, block,
+        columns = self.share.down
+        if self.tiles.down_out:
+            yield from self.product(f"down{index}", left, acc, self.tiles.down_stride,
+                                    pieces=self._hidden_pieces)
+        yield from self.grow(f"grow_feed_forward{index}", layer.grow_feed_forward, block, columns)
+        yield from self.add(f"down{index}", acc, block, columns, everywhere=self.share.alone,
                             row_read=self.scratch.u_scale.base + start)
