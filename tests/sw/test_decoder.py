@@ -185,7 +185,7 @@ def test_streamed_weights_move_once_a_run():
     for ids in ([1, 2, 3], [4]):
         weights = sum(
             size.words * model.config.word_bytes(Region.WGT)
-            + size.beats * model.config.word_bytes(Region.CONST) 
+            + size.beats * model.config.word_bytes(Region.CONST)
             for size in linear_sizes(model.model, model.config).values())
         result = session.prefill(ids)
         row = (model.tiles.width_beats + model.tiles.query_beats) * model.config.word_bytes(
