@@ -17,6 +17,7 @@ from systolith.sim.cli.options import (
     check_page,
     example,
     layer_number,
+    picture_path,
     wave_path,
 )
 from systolith.sim.output import USAGE, fail, user_errors, writable_path, write_json
@@ -184,3 +185,28 @@ def estimate(
         result = command.run(request, progress=Progress())
         if write_json(result.as_json(), json):
             command.print_estimated(result)
+
+
+@commands.command(epilog=example("systolith scaling --length 512 --mhz 100 --plot scaling.png"))
+def scaling(
+    length: Annotated[int, typer.Option(
+        "--length", min=1, help="Positions of the cache.")] = 512,
+    mhz: Annotated[float, typer.Option(
+        "--mhz", min=0.001, help="Clock of the chips.")] = 100.0,
+    plot: Annotated[str | None, typer.Option(
+        "--plot", metavar="FILE", callback=picture_path, help="Draw the curves.")] = None,
+    json: Json = None,
+) -> None:
+    """How many chips hold a language model of a billion weights, and what bounds its tokens."""
+    from systolith.sim.commands import scaling as command
+
+    with user_errors():
+        if plot:
+            from systolith.sim.commands.evaluate import check_plot
+
+            check_plot()
+        spreads = command.scale(length=length, mhz=mhz)
+        if plot:
+            command.plot(spreads, Path(plot))
+        if write_json([each.as_json() for each in spreads], json):
+            command.print_spreads(spreads)

@@ -112,18 +112,19 @@ class StepModel:
 
     def step(self) -> Chain:
         """The whole step, in one chip."""
-        return self.start() + self.layer() * self.shape.layers + self.head()
+        return self.start(self.cores) + self.layer() * self.shape.layers + self.head()
 
-    def start(self) -> Chain:
-        """The token's row, and its measure."""
+    def start(self, sharing: int) -> Chain:
+        """The token's row, and its measure; so many cores fetch it out of one memory."""
         row = self._lanes(self.shape.width)
-        loads = 2 * self.shape.width * self.cores // self.config.bus_bytes
+        loads = 2 * self.shape.width * sharing // self.config.bus_bytes
         return Chain(vector=row, latency=START_CYCLES + self._reduced, mesh=loads)
 
     def layer(self) -> Chain:
         """One layer."""
-        return self._norm() + self._attention() + self._output() + self._norm() + (
-            self._feed_forward())
+        attention, beats = self._attention()
+        return (self._norm() + attention + self._output(attention.cycles - beats) + self._norm()
+                + self._feed_forward())
 
     def head(self) -> Chain:
         """Last norm, logits, and the largest."""
@@ -170,9 +171,10 @@ class StepModel:
     def _norm(self) -> Chain:
         return Chain(vector=self._lanes(self.shape.width), latency=self._passed)
 
-    def _attention(self) -> Chain:
-        """From the INT8 row to the mixed values. Heads of a core overlap: either each pass of each
-        but the first adds its shortest time, or the array is never without work."""
+    def _attention(self) -> tuple[Chain, int]:
+        """From the INT8 row to the mixed values, and the array's beats in it. Heads of a core
+        overlap: either each pass of each but the first adds its shortest time, or the array is
+        never without work."""
         shape, size, n = self.shape, self.shape.head_dim, self.context
         heads = -(-shape.heads // self.cores)
         kv_heads = -(-shape.kv_heads // self.cores)
@@ -183,12 +185,15 @@ class StepModel:
         vector = 2 * self._lanes(size) + 2 * self._lanes(n)
         more = (heads - 1) * max(2 * PASS_CYCLES, score + mix)
         least = (heads + 2 * kv_heads) * project + heads * (score + mix)
+        latency = 3 * (self._multiplied + self._passed) + self._reduced
         return Chain(array=max(array, least - more), vector=vector + more,
-                     latency=3 * (self._multiplied + self._passed) + self._reduced
-                     - self._passed)
+                     latency=latency), least
 
-    def _output(self) -> Chain:
-        """Mixed values are collected; where the product is short, each core has all columns."""
+    def _output(self, idle: int) -> Chain:
+        """Mixed values are collected; where the product is short, each core has all columns.
+
+        ``idle`` cycles the array had before, for the products of all heads but the last.
+        """
         shape, mixed = self.shape, self.shape.heads * self.shape.head_dim
         whole = self._product(mixed, shape.width)
         own = self._product(mixed, self._share(shape.width))
@@ -197,10 +202,10 @@ class StepModel:
         split = Chain(array=own, vector=self._lanes(self._share(shape.width)) + row,
                       latency=self._multiplied + self._passed + self._reduced,
                       mesh=collected + self._gather(2 * shape.width))
-        # The products of all heads but the last run before its values are there, and that of the
-        # last of the own heads while the others' values come.
         last = whole // shape.heads
-        rest = whole * (self.cores - 1) // self.cores + max(0, last - collected)
+        early = min(whole // self.cores - last, idle)
+        # That of the last of the own heads runs while the others' values come.
+        rest = whole - early - min(last, collected)
         everywhere = Chain(array=rest, vector=row, mesh=collected,
                            latency=self._multiplied + self._reduced)
         return min(split, everywhere, key=lambda chain: chain.cycles)
