@@ -1,34 +1,22 @@
 """Lowering of the feed-forward network: gate, up, their product as INT8 rows, down."""
 from collections.abc import Iterator
 
-from systolith.hw.config import Region
 from systolith.hw.isa import (
-    WORDS,
     Combine,
     Command,
-    Engine,
     Function,
     Output,
     Pass,
     Reduce,
-    Scalar,
-    Scale,
     Sink,
 )
-from systolith.sw.compiler.fields import Fields, Span, tensor
-from systolith.sw.compiler.layout import ceil_div
-from systolith.sw.decoder.gather import MEET
+from systolith.sw.compiler.fields import Fields, Span
+from systolith.sw.decoder.hidden import HiddenLowering
 from systolith.sw.decoder.plan import SIGMOID_TABLE
-from systolith.sw.decoder.rows import RowLowering
 from systolith.sw.reference.quantized_decoder import QuantizedLayer
-from systolith.sw.reference.rows import MAGNITUDE_BITS, ROW_MAX, tensor_word
-
-#: Cycles from the start of a short pass to that of the next: one to fetch each word, one to take
-#: semaphores, one until the vector unit takes it.
-PASS_CYCLES = WORDS[Engine.VECTOR] + 2
 
 
-class FeedForwardLowering(RowLowering):
+class FeedForwardLowering(HiddenLowering):
     """Writes norm and feed-forward network of one layer."""
 
     def commands(self, index: int, layer: QuantizedLayer) -> Iterator[Command]:
@@ -87,9 +75,9 @@ class FeedForwardLowering(RowLowering):
         """The gate times ``up`` as INT16, then INT8 rows and their scales."""
         yield from self._up_drain(index, self.blocks[number], acc)
         if not self.share.alone:
-            yield from self._collect(self.blocks[number])
+            yield from self.collect(self.blocks[number])
         if self.tiles.down_out:
-            yield from self._quantize(number)
+            yield from self.quantize(number)
 
     def _up_drain(self, index: int, block: Span, acc: int) -> Iterator[Command]:
         """The gate times ``up``, and the largest magnitude of each row.
@@ -100,123 +88,17 @@ class FeedForwardLowering(RowLowering):
         if not self.tiles.hidden_out:
             return
         scratch, constants = self.scratch, self.weights.constants(f"up{index}")
-        sink, measured = scratch.u.base + self._first_beat, self._measured(block)
+        sink, measured = scratch.u.base + self.first_beat, self.measured_hidden(block)
         yield from constants[1]
-        if not self.share.alone and self._single:
+        if not self.share.alone and self.single:
             own = {"reduce": Reduce.ABSMAX, "row_write": scratch.u_peak.base}
-            yield self._gated(constants[0], acc, block, self._own_peaks, own)
+            yield self._gated(constants[0], acc, block, self.own_peaks, own)
         yield self._gated(constants[0], acc, block, sink, measured if self.share.alone else {})
 
     def _gated(self, constants: int, acc: int, block: Span, sink: int, fields: Fields) -> Pass:
         return self._hidden_drain(
             constants, acc, block, (0, self.tiles.hidden_stride), sink, row=self.tiles.hidden_row,
             combine=Combine.MULTIPLY, stream_base=self.scratch.gate.base, **fields)
-
-    def _measured(self, block: Span) -> Fields:
-        """A pass that finds what hidden rows are to be divided by."""
-        return {"reduce": Reduce.ABSMAX, "scalar": Scalar.RECIPROCAL,
-                "row_write": self.scratch.u_inverse.base + block[0]}
-
-    def _collect(self, block: Span) -> Iterator[Command]:
-        """Hidden columns to the other cores and theirs from them, and their largest magnitude.
-
-        Of a single row every core has the magnitude of its own columns at once: only these are
-        waited for, and the largest of a few is found sooner than that of a whole row.
-        """
-        if len(self.blocks) > 1:
-            yield MEET  # all have read the block before, which lies at the same place
-        if self.tiles.hidden_out:
-            yield from self._send_hidden(block)
-        yield MEET
-        if not self.tiles.down_out:
-            return
-        if not self._single:
-            yield Pass(**self._hidden_rows(block), **self._measured(block))
-            return
-        beats = self.weights.sizes["peaks"].beats
-        constants, loads = self.weights.constants("peaks")
-        yield from loads
-        yield Pass(**self.vectors(self._own_peaks, beats, 0, 1), scale=Scale.COLUMN,
-                   const_base=constants, beats=beats, valid=beats * self.config.lanes,
-                   **self._measured(block))
-
-    def _send_hidden(self, block: Span) -> Iterator[Command]:
-        """The own hidden columns to the other cores; of a single row their magnitude before them.
-
-        A magnitude is INT32. Its lower half is read as INT16, the other has a factor of zero.
-        """
-        row, beats, size = self.tiles.hidden_row, self.tiles.hidden_beats, self.config.word_bytes
-        target = self.scratch.u.base + self._first_beat
-        if not self._single:
-            yield from self.mesh.rows(Region.VEC, target, beats, (0, block[1] - block[0]), row)
-            return
-        place = (self.scratch.u_peaks.base * size(Region.VEC)
-                 + self.share.number * self.config.bus_bytes)
-        bus = self.config.bus_bytes
-        yield from self.mesh.send(Region.ROW, self.scratch.u_peak.base * size(Region.ROW), 1, bus,
-                                  bus, remote=(Region.VEC, place))
-        vector = size(Region.VEC)
-        yield from self.mesh.send(Region.VEC, self._own_peaks * vector, 1, beats * vector,
-                                  beats * vector, remote=(Region.VEC, target * vector))
-
-    @property
-    def _own_peaks(self) -> int:
-        """VEC word of a single row's own hidden columns, before the peaks."""
-        return self.scratch.u_peaks.base - self.tiles.hidden_beats
-
-    @property
-    def _single(self) -> bool:
-        return self.scratch.length == 1
-
-    @property
-    def _first_beat(self) -> int:
-        """Beat of the core's first hidden column in a row of all cores' columns."""
-        return self.share.hidden[0] // self.config.lanes
-
-    def _hidden_rows(self, block: Span) -> Fields:
-        """All columns of a block's hidden rows as the source of a pass."""
-        row = self.tiles.hidden_row
-        return self.vectors(self.scratch.u.base, row, 0, block[1] - block[0]) | {
-            "beats": row, "valid": self._hidden}
-
-    @property
-    def _hidden(self) -> int:
-        """Hidden columns of all cores."""
-        return self.model.layers[0].down.weight.shape[0]
-
-    def _quantize(self, number: int) -> Iterator[Command]:
-        """Hidden rows as INT8, and their scales."""
-        scratch, block = self.scratch, self.blocks[number]
-        source, words = self._hidden_rows(block), self.tiles.hidden_in
-        for first, last in self._hidden_pieces:
-            beat = first * self.config.rows // self.config.lanes
-            part = {"source_base": scratch.u.base + beat,
-                    "beats": (last - first) * self.config.rows // self.config.lanes,
-                    "valid": self._hidden - first * self.config.rows}
-            yield Pass(**source | part, **tensor(tensor_word(ROW_MAX)), row_scale=1,
-                       row_read=scratch.u_inverse.base + block[0], output=Output.INT8,
-                       sink=Sink.ACT, sink_base=self._u8(number) + first, sink_row_stride=words,
-                       sink_tile_stride=1)
-        yield Pass(**source, **tensor(tensor_word(1 << MAGNITUDE_BITS)), reduce=Reduce.ABSMAX,
-                   scalar=Scalar.SCALE, row_write=scratch.u_scale.base + block[0])
-
-    @property
-    def _hidden_pieces(self) -> list[Span]:
-        """Words of an INT8 row: first so few that the pass over the others is through when the
-        array has multiplied them; of several cores, first the own ones."""
-        words, tiles_out = self.tiles.hidden_in, self.tiles.down_out
-        if not self.share.alone:
-            rows = self.config.rows
-            own = self.share.hidden[0] // rows, ceil_div(self.share.hidden[1], rows)
-            return self.pieces(self.arriving(words, own), tiles_out)
-        beats = self.config.rows // self.config.lanes
-        first = next((count for count in range(1, words) if
-                      max(PASS_CYCLES, count * beats) + (words - count) * beats
-                      <= count * (beats + tiles_out)), words)
-        return self.pieces([(0, first), (first, words)], tiles_out)
-
-    def _u8(self, number: int) -> int:
-        return self.scratch.u8.base + number % 2 * self.scratch.block * self.tiles.hidden_in
 
     def _gate_drains(self, index: int, layer: QuantizedLayer, block: Span, acc: int, tiles: Span
                      ) -> Iterator[Command]:
@@ -256,12 +138,12 @@ class FeedForwardLowering(RowLowering):
     def _down(self, index: int, layer: QuantizedLayer, number: int, acc: int) -> Iterator[Command]:
         start, end = block = self.blocks[number]
         words = self.tiles.hidden_in
-        left = {"act_base": self._u8(number), "count0": words, "act0_stride": 1,
+        left = {"act_base": self.u8_word(number), "count0": words, "act0_stride": 1,
                 "count1": end - start, "act1_stride": words}
         columns = self.share.down
         if self.tiles.down_out:
             yield from self.product(f"down{index}", left, acc, self.tiles.down_stride,
-                                    pieces=self._hidden_pieces)
+                                    pieces=self.hidden_pieces)
         yield from self.grow(f"grow_feed_forward{index}", layer.grow_feed_forward, block, columns)
         yield from self.add(f"down{index}", acc, block, columns, everywhere=self.share.alone,
                             row_read=self.scratch.u_scale.base + start)

@@ -1,8 +1,8 @@
-"""One decoder spread over many chips joined by links: how many, and what bounds its tokens.
+"""One decoder spread over many linked chips: how many it takes, and what bounds its tokens.
 
 Weights and keys and values stay in the cores. Whole layers go to a chip while they fit; a layer
-that does not is shared out to several chips, as :class:`StepModel` shares it out to cores, and what its
-parts collect goes through the link.
+that does not is shared out to several chips, as :class:`StepModel` shares it out to cores, and what
+its parts collect goes through the link.
 """
 from dataclasses import dataclass
 from functools import cached_property
