@@ -71,7 +71,6 @@ ARGUMENTS = {
     "Semaphores": {"count": CONFIG.semaphores, "width": CONFIG.semaphore_width},
     "Sequencer": {"engine": isa.Engine.MATRIX, "layout": LAYOUTS[isa.Engine.MATRIX]},
     "SharedMemory": {"word_bytes": 8, "depth": 4, "bus_bytes": 4},
-    "ShortQueue": {"shape": 8, "depth": 4},
     "Startup": {"cycles": CYCLES, "burst": BURST},
     "SystemAnswer": {"word_bytes": 8, "bus_bytes": 4},
     "UartReceiver": {"step": STEP},

@@ -15,18 +15,11 @@ from systolith.hw.sdram.requests import READS
 from tests.formal.components import MESH, component_classes, create
 from tests.formal.mutant import break_design
 from tests.formal.prove import constant, given, holds, implies, past, prove, refute
+from tests.formal.queues import queue_lemmas
 from tests.formal.streams import StreamProof, handshakes
 
 # Components are also made for the sake of their signatures alone.
 pytestmark = pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")
-
-
-def queue_lemmas(m, inside, *path, depth):
-    """At most ``depth`` elements, counted right, and a valid output means that there is one."""
-    level, valid, produced, consumed = (
-        inside.signal(*path, name) for name in ("level", "o__valid", "produced", "consumed"))
-    m.d.comb += [holds(level <= depth), holds(implies(valid, level != 0)),
-                 holds(level == (produced - consumed)[:len(level)])]
 
 
 def queue(m, component, inside):
@@ -102,19 +95,9 @@ def share(m, component, inside):
         ]
 
 
-def short_queue_lemmas(m, inside, *path, depth):
-    """At most ``depth`` elements."""
-    produced, consumed = inside.signal(*path, "produced"), inside.signal(*path, "consumed")
-    m.d.comb += holds((produced - consumed)[:len(produced)] <= depth)
-
-
-def short_queue(m, component, inside):
-    short_queue_lemmas(m, inside, depth=component.depth)
-
-
 def fork_lemmas(m, inside, *path):
     for _, name, _ in inside.part(*path).subfragments:
-        short_queue_lemmas(m, inside, *path, name, depth=MESH.queue_depth)
+        queue_lemmas(m, inside, *path, name, depth=MESH.queue_depth)
 
 
 def fork(m, component, inside):
@@ -219,7 +202,6 @@ SENDERS = {
     "Rows": (rows, lambda m, rows: rows.hold),
     "Sdram": (sdram, forgotten),
     "Sequencer": (sequencer, None),
-    "ShortQueue": (short_queue, None),
     "VectorUnit": (None, lambda m, unit: unit.engine.halt),
 }
 

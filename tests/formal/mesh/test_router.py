@@ -13,6 +13,7 @@ from systolith.hw.mesh.router import Router
 from tests.formal.inside import Inside
 from tests.formal.mutant import break_design
 from tests.formal.prove import constant, given, holds, implies, prove, refute
+from tests.formal.queues import queue_lemmas
 
 CONFIG = MeshConfig(width=3, height=3, bus_bytes=4, queue_depth=2)
 
@@ -99,13 +100,12 @@ class RouterProof(wiring.Component):
     def _queue(self, m, inside, port, push, start, following, element):
         """The queue between the input and one output."""
         path = f"{name_of(self._port)}_fork", f"{name_of(port)}_queue"
-        produced, consumed = inside.signal(*path, "produced"), inside.signal(*path, "consumed")
+        consumed = inside.signal(*path, "consumed")
         pop = inside.signal(*path, "o__valid") & inside.signal(*path, "o__ready")
         held = Signal(range(CONFIG.queue_depth + 1), name=f"held_{name_of(port)}")
         ahead = Signal(range(CONFIG.queue_depth), name=f"ahead_{name_of(port)}")
         m.d.sync += held.eq(held + push - pop)
-        m.d.comb += [holds(held <= CONFIG.queue_depth),
-                     holds(held == (produced - consumed)[:len(produced)])]
+        m.d.comb += holds(held == inside.signal(*path, "level"))
         with m.If(start):
             m.d.sync += [following.eq(1), ahead.eq(held - pop)]
         with m.Elif(following & pop):
@@ -138,15 +138,9 @@ class RouterProof(wiring.Component):
         paths = [(f"{name_of(source)}_fork", f"{name_of(port)}_queue")
                  for source in Port if port in TURNS[source]]
         for path in paths:
-            bounded(m, inside, *path)
+            queue_lemmas(m, inside, *path, depth=CONFIG.queue_depth)
         return (Cat(inside.signal(*path, f"o__{name}") for path in paths)
                 for name in ("valid", "ready"))
-
-
-def bounded(m, inside, *path):
-    """The queue there holds at most what it can."""
-    level = inside.signal(*path, "produced") - inside.signal(*path, "consumed")
-    m.d.comb += holds(level[:CONFIG.queue_depth.bit_length()] <= CONFIG.queue_depth)
 
 
 class ProgressProof(wiring.Component):
@@ -173,14 +167,15 @@ class ProgressProof(wiring.Component):
                 connect(m, flipped(self.i[y][x]), port)
                 m.d.comb += mesh.o[y][x].ready.eq(1)
                 router = f"router_{x}_{y}"
-                holding += [inside.signal(router, fork, queue, "o__valid")
-                            for fork, queue in queues_of(inside.part(router))]
+                for fork, queue in queues_of(inside.part(router)):
+                    queue_lemmas(m, inside, router, fork, queue, depth=CONFIG.queue_depth)
+                    holding.append(inside.signal(router, fork, queue, "o__valid"))
         moved = Cat(mesh.moved[y][x] for y, row in enumerate(mesh.i) for x in range(len(row)))
         m.d.comb += holds(implies(Cat(holding), moved))
         return m
 
     def _lemmas(self, m, inside):
-        """What induction must know besides: nothing, where a packet has a queue for each copy."""
+        """What induction must know besides: nothing, where each copy has a queue of its own."""
 
 
 def queues_of(router):

@@ -9,12 +9,12 @@ from tests.formal.mesh.test_router import (
     CONFIG,
     ProgressProof,
     RouterProof,
-    bounded,
     name_of,
     queues_of,
 )
 from tests.formal.mutant import break_design
 from tests.formal.prove import holds, implies, prove, refute
+from tests.formal.queues import queue_lemmas
 
 SHARED = CONFIG.replace(crosspoint=False)
 
@@ -61,14 +61,12 @@ class SharedRouterProof(RouterProof):
     def _count(self, m, inside, push):
         """What the queue holds, whether it loses its first element, and the place of that one."""
         path = f"{name_of(self._port)}_fork", "queue"
-        produced, consumed = inside.signal(*path, "produced"), inside.signal(*path, "consumed")
         pop = inside.signal(*path, "o__valid") & inside.signal(*path, "o__ready")
         held = Signal(range(SHARED.queue_depth + 1))
         m.d.sync += held.eq(held + push - pop)
-        m.d.comb += [holds(held <= SHARED.queue_depth),
-                     holds(held == (produced - consumed)[:len(produced)]),
+        m.d.comb += [holds(held == inside.signal(*path, "level")),
                      holds(implies(held == 0, inside.signal(path[0], "left") == 0))]
-        return held, pop, consumed
+        return held, pop, inside.signal(*path, "consumed")
 
     def _sent(self, inside):
         """The outputs that a copy leaves for in this cycle."""
@@ -103,7 +101,7 @@ class SharedRouterProof(RouterProof):
     def _offers(self, m, inside, port):
         forks = [f"{name_of(source)}_fork" for source in Port if port in TURNS[source]]
         for fork in forks:
-            bounded(m, inside, fork, "queue")
+            queue_lemmas(m, inside, fork, "queue", depth=SHARED.queue_depth)
         return (Cat(inside.signal(fork, f"{name_of(port)}__{name}") for fork in forks)
                 for name in ("valid", "ready"))
 
@@ -118,9 +116,8 @@ class SharedProgressProof(ProgressProof):
                 self._due(m, inside, inside.signal(router, fork, "left"), (router, fork, queue))
 
     def _due(self, m, inside, left, path):
-        produced, consumed = inside.signal(*path, "produced"), inside.signal(*path, "consumed")
-        held = (produced - consumed)[:len(produced)]
-        m.d.comb += [holds(held <= SHARED.queue_depth), holds(implies(held == 0, left == 0))]
+        held, consumed = inside.signal(*path, "level"), inside.signal(*path, "consumed")
+        m.d.comb += holds(implies(held == 0, left == 0))
         for index in range(SHARED.queue_depth):
             word = inside.word(*path, "words", address=(consumed + index)[:len(consumed) - 1])
             outputs = word[:len(left)]
