@@ -2,7 +2,6 @@
 from pathlib import Path
 from typing import Annotated, Any
 
-import click
 import typer
 from typer.core import TyperCommand
 
@@ -16,7 +15,7 @@ class BenchCommand(TyperCommand):
     """``bench``, whose arguments are names of benchmarks, but for ``bench mesh``."""
 
     def make_context(self, info_name: str | None, args: list[str],
-                     parent: click.Context | None = None, **extra: Any) -> click.Context:
+                     parent: typer.Context | None = None, **extra: Any) -> typer.Context:
         """The context of this command, or of the one below it."""
         if args[:1] == ["mesh"]:
             command = typer.main.get_command(app)
