@@ -35,17 +35,20 @@ def _rate(value: float) -> str:
 
 
 def plot(spreads: Sequence[Spread], path: Path) -> None:
-    """Tokens a second of one text over chips, a curve a link."""
+    """Tokens a second of one text on each kind of chip, the largest first, a mark for each link."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(6.4, 4), layout="constrained")
+    figure = Figure(figsize=(9, 4), layout="constrained")
     axes = figure.subplots()
+    kinds = {each.config.name: each.chips for each in sorted(spreads, key=lambda s: s.chips)}
     for name in dict.fromkeys(each.link.name for each in spreads):
-        points = sorted((each.chips, each.tokens_per_second) for each in spreads
-                        if each.link.name == name)
-        axes.loglog(*zip(*points, strict=True), marker="o", label=name)
-    axes.set_xlabel("chips (fewer are larger ones)")
+        rates = {each.config.name: each.tokens_per_second for each in spreads
+                 if each.link.name == name}
+        axes.plot([f"{kind}\n{chips:,}" for kind, chips in kinds.items() if kind in rates],
+                  [rates[kind] for kind in kinds if kind in rates], "o", label=name)
+    axes.set_yscale("log")
+    axes.set_xlabel("kind of chip, and how many of it")
     axes.set_ylabel("tokens a second, one text")
     axes.grid(visible=True, which="both", alpha=0.3)
-    axes.legend()
-    figure.savefig(path, dpi=150)
+    figure.legend(loc="outside right upper")
+    figure.savefig(path, dpi=100)
