@@ -3,7 +3,7 @@ from amaranth import *
 from amaranth.lib import wiring
 from amaranth.lib.wiring import connect, flipped
 
-from systolith.hw.config import ConfigError
+from systolith.hw.config import check_one_core
 from systolith.hw.core import Core, core_ports
 
 
@@ -28,9 +28,7 @@ class Chip(wiring.Component):
 
     def __init__(self, *, config):
         super().__init__(core_ports(config))
-        if config.cores > 1:
-            raise ConfigError(f"configuration {config.name!r} has {config.cores} cores, but the "
-                              "chip has one so far; use the functional device")
+        check_one_core(config, "the chip")
         self._config = config
 
     def elaborate(self, platform):

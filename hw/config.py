@@ -265,3 +265,17 @@ class Config:
 
 #: The regions that are memories, in address order.
 MEMORIES = (Region.ACT, Region.WGT, Region.VEC, Region.CONST, Region.ROW, Region.ACC)
+
+
+def check_one_core(config: Config, what: str) -> None:
+    """Refuse a mesh for ``what``, which knows a single core.
+
+    Raises
+    ------
+    ConfigError
+        When the configuration has several cores.
+    """
+    if config.cores > 1:
+        raise ConfigError(f"configuration {config.name!r} has {config.cores} cores, but {what} has "
+                          f"one so far; choose {config.core.name!r}, or let a language model write "
+                          "on the functional device")

@@ -5,7 +5,7 @@ from dataclasses import asdict
 
 from systolith.hw import isa
 from systolith.hw.chip import Chip
-from systolith.hw.config import Config
+from systolith.hw.config import Config, check_one_core
 from systolith.hw.verilog import to_verilog
 
 #: Name of the top module.
@@ -26,7 +26,13 @@ def generate(config: Config) -> tuple[str, dict]:
         ``isa_sha256``, ``verilog_sha256``; ``parameters``: all sizes of the configuration;
         ``ports``: name, direction and width of the top module's ports; ``memories``: name, depth,
         width in bits and numbers of read and write ports of each.
+
+    Raises
+    ------
+    ConfigError
+        When the configuration has several cores.
     """
+    check_one_core(config, "the chip")
     design = to_verilog(Chip(config=config), name=TOP)
     manifest = {
         "name": config.name, "top": TOP, "identity": config.identity,

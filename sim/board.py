@@ -9,7 +9,7 @@ from systolith.hw.boards.machine import machine_of
 from systolith.hw.boards.pll import dividers
 from systolith.hw.boards.top import TOP as BOARD_TOP
 from systolith.hw.boards.top import BoardTop
-from systolith.hw.config import Config, ConfigError
+from systolith.hw.config import Config, ConfigError, check_one_core
 from systolith.hw.configs import get_config
 from systolith.hw.machine import TOP, Machine
 from systolith.hw.verilog import to_verilog
@@ -46,6 +46,8 @@ _SIGNATURES = {
 def machine_verilog(config: Config, *, clocks_per_bit: float, ext_bytes: int,
                     progress: Progress) -> str:
     """Verilog of the machine, from the cache or generated."""
+    check_one_core(config, "the machine")
+
     def build(folder: Path) -> None:
         with progress.stage("Verilog"):
             # Only the ratio of clock and baud rate is in the hardware.
@@ -92,6 +94,9 @@ class SimulatedBoard:
         When the machine cannot be built.
     """
 
+    #: The simulated board; none before it is built and after it is closed.
+    _handle: int | None = None
+
     def __init__(self, config: Config, *, clocks_per_bit: float = 4, ext_bytes: int = 1 << 20,
                  deviation: float = 0.0, trace: bool = False, progress: Progress | None = None):
         progress = progress or Progress(quiet=True)
@@ -102,7 +107,6 @@ class SimulatedBoard:
     def _start(self, verilog: str, top: str, bit_cycles: float, trace: bool, progress: Progress,
                chip: ChipParameters | None = None) -> None:
         """Build and create it; the host's bits take so many cycles."""
-        self._handle = None
         flags = [f"-DSYSTOLITH_BOARD={int(top == BOARD_TOP)}",
                  f"-DSYSTOLITH_SDRAM={int(chip is not None)}"]
         library = build_library(verilog, top=top, harness=HARNESS, headers=HEADERS, flags=flags,

@@ -2,7 +2,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from systolith.hw.config import Config
+from systolith.hw.config import Config, check_one_core
 from systolith.hw.configs import get_config
 from systolith.sim.commands.complete import model_of
 from systolith.sim.commands.run import layer_indices
@@ -125,6 +125,7 @@ def run(request: Request, *, progress: Progress) -> Estimated:
         When the request cannot be met.
     """
     config = get_config(request.config)
+    check_one_core(config, "the cycle model")
     whole = _encoder if request.model in ENCODERS else _decoder
     chosen = whole if request.layer is None else _layers
     name, parts = chosen(request, config, progress)

@@ -35,5 +35,6 @@ def test_the_configuration_is_checked(part):
 def test_a_mesh_is_refused():
     mesh = get_config("tiny@2x1")
     with pytest.raises(ConfigError, match=r"^configuration 'tiny@2x1' has 2 cores, but the chip "
-                                          r"has one so far; use the functional device$"):
+                                          r"has one so far; choose 'tiny', or let a language model "
+                                          r"write on the functional device$"):
         Chip(config=mesh)
