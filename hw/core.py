@@ -5,29 +5,40 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from systolith.hw.accumulator import Accumulator
 from systolith.hw.activation_memory import ActivationMemory
-from systolith.hw.bus import Bus
+from systolith.hw.bus import MASTERS, MESH_MASTERS, Bus
 from systolith.hw.config import BEATS_IN_FLIGHT, Config
 from systolith.hw.control import Control
 from systolith.hw.external import ExternalPort, ExternalRequest
 from systolith.hw.host import HostPort, HostRequest
 from systolith.hw.isa import ENGINES
 from systolith.hw.matrix import MatrixEngine
+from systolith.hw.mesh.config import MeshConfig
+from systolith.hw.mesh.guard import DROPPED_BITS
+from systolith.hw.mesh.interface import NetworkInterface
+from systolith.hw.mesh.packet import packet_layout
+from systolith.hw.mesh.route import Place
 from systolith.hw.mover import Mover
 from systolith.hw.vector.unit import VectorUnit
 from systolith.hw.weight_memory import WeightMemory
 
 
 def core_ports(config):
-    """Members of a core's signature: host port and port to external memory."""
+    """Members of a core's signature: host port, port to external memory, perhaps to a mesh."""
     if not isinstance(config, Config):
         raise TypeError(f"config must be a Config, not {config!r}")
     beat = stream.Signature(8 * config.bus_bytes)
+    mesh = {}
+    if config.cores > 1:
+        packet = stream.Signature(packet_layout(MeshConfig.of(config)))
+        mesh = {"place": In(Place()), "packet_out": Out(packet), "packet_in": In(packet),
+                "dropped": In(DROPPED_BITS)}
     return {
         "host_request": In(stream.Signature(HostRequest())),
         "host_response": Out(stream.Signature(32)),
         "ext_request": Out(stream.Signature(ExternalRequest())),
         "ext_write": Out(beat),
         "ext_read": In(beat),
+        **mesh,
     }
 
 
@@ -50,6 +61,9 @@ class Core(wiring.Component):
         See :class:`HostPort`.
     ext_request, ext_write : Out(stream), ext_read : In(stream)
         See :class:`ExternalPort`.
+    place : In(Place), packet_out : Out(stream), packet_in : In(stream), dropped : In(16)
+        The node of the mesh, see :class:`NetworkInterface` and :class:`Router`; only where there
+        are several cores. They are all alike: their place is an input.
 
     Raises
     ------
@@ -75,16 +89,32 @@ class Core(wiring.Component):
             connect(m, getattr(control, engine.name.lower()), port)
         m.d.comb += control.moved.eq(mover.moved)
         bus = self._bus(m, mover)
+        if config.cores > 1:
+            self._mesh(m, mover, bus, control)
         self._memories(m, bus, matrix, vector)
         self._host(m, bus, control)
         self._external(m, mover, control)
         return m
 
     def _bus(self, m, mover):
-        bus = Bus(bus_bytes=self._config.bus_bytes)
+        masters = MESH_MASTERS if self._config.cores > 1 else MASTERS
+        bus = Bus(bus_bytes=self._config.bus_bytes, masters=masters)
         m.submodules.bus = self._reset(bus)
         connect(m, mover.bus, bus.mover)
         return bus
+
+    def _mesh(self, m, mover, bus, control):
+        m.submodules.interface = interface = NetworkInterface(config=MeshConfig.of(self._config))
+        connect(m, mover.remote, interface.beat)
+        connect(m, interface.bus, bus.remote)
+        connect(m, interface.o, flipped(self.packet_out))
+        connect(m, flipped(self.packet_in), interface.i)
+        for place in (interface.place, control.mesh.place):
+            connect(m, flipped(self.place), place)
+        m.d.comb += [
+            interface.reset.eq(control.reset), control.remote_signal.eq(interface.signal),
+            control.mesh.swallowed.eq(interface.swallowed), control.mesh.dropped.eq(self.dropped),
+        ]
 
     def _memories(self, m, bus, matrix, vector):
         config = self._config

@@ -8,9 +8,7 @@ from systolith.hw.config import OFFSET_BITS, Region
 from systolith.hw.mesh.packet import Kind, packet_layout, target_layout
 from systolith.hw.mesh.route import Place
 from systolith.hw.queue import Queue
-
-#: Semaphores that a packet names, in its lowest bits of data.
-SIGNAL_BITS = 16
+from systolith.hw.semaphores import MASK_BITS
 
 #: Bits of the number of packets that a reset swallowed, which stays at its largest value.
 SWALLOWED_BITS = 16
@@ -22,7 +20,7 @@ ARRIVED = 2
 def remote_layout():
     """Where the beats of a send go: memory and nodes, the semaphores that are signalled after the
     last of them, and ``notify``, whether those signals are all there is."""
-    return data.StructLayout({"region": Region, "target": target_layout(), "signal": SIGNAL_BITS,
+    return data.StructLayout({"region": Region, "target": target_layout(), "signal": MASK_BITS,
                               "notify": 1})
 
 
@@ -75,7 +73,7 @@ class NetworkInterface(wiring.Component):
             "place": In(Place()),
             "beat": In(stream.Signature(RemoteBeat(bus_bytes=config.bus_bytes))),
             "o": Out(packet), "i": In(packet), "bus": Out(BusMaster(bus_bytes=config.bus_bytes)),
-            "signal": Out(SIGNAL_BITS), "reset": In(1), "swallowed": Out(SWALLOWED_BITS),
+            "signal": Out(MASK_BITS), "reset": In(1), "swallowed": Out(SWALLOWED_BITS),
         })
 
     def elaborate(self, platform):
