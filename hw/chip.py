@@ -1,14 +1,16 @@
-"""The chip: wires its core to the ports."""
+"""The chip: wires its cores to the ports."""
 from amaranth import *
 from amaranth.lib import wiring
 from amaranth.lib.wiring import connect, flipped
 
-from systolith.hw.config import ConfigError
-from systolith.hw.core import Core, core_ports
+from systolith.hw.core import Core, chip_ports
+from systolith.hw.uncore import Uncore
 
 
 class Chip(wiring.Component):
-    """One core with the host port and the port to external memory.
+    """The cores with the host port and the port to external memory.
+
+    A single core has both to itself; several are joined by an :class:`Uncore`.
 
     Parameters
     ----------
@@ -19,24 +21,22 @@ class Chip(wiring.Component):
     -------
     host_request, host_response, ext_request, ext_write, ext_read
         Those of the core, see :class:`Core`.
-
-    Raises
-    ------
-    ConfigError
-        When the configuration has more than one core: they are not joined yet.
     """
 
     def __init__(self, *, config):
-        super().__init__(core_ports(config))
-        if config.cores > 1:
-            raise ConfigError(f"configuration {config.name!r} has {config.cores} cores, but the "
-                              "chip has one so far; use the functional device")
+        super().__init__(chip_ports(config))
         self._config = config
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.core0 = core = Core(config=self._config)
+        cores = [Core(config=self._config) for _ in range(self._config.cores)]
+        for number, core in enumerate(cores):
+            m.submodules[f"core{number}"] = core
+        ports = cores[0]
+        if len(cores) > 1:
+            m.submodules.uncore = ports = Uncore(config=self._config)
+            for core, joint in zip(cores, ports.cores, strict=True):
+                connect(m, core, joint)
         for name in self.signature.members:
-            ours, theirs = flipped(getattr(self, name)), getattr(core, name)
-            connect(m, ours, theirs)
+            connect(m, flipped(getattr(self, name)), getattr(ports, name))
         return m

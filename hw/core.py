@@ -22,24 +22,28 @@ from systolith.hw.vector.unit import VectorUnit
 from systolith.hw.weight_memory import WeightMemory
 
 
-def core_ports(config):
-    """Members of a core's signature: host port, port to external memory, perhaps to a mesh."""
+def chip_ports(config):
+    """Members of a chip's signature: host port and port to external memory."""
     if not isinstance(config, Config):
         raise TypeError(f"config must be a Config, not {config!r}")
     beat = stream.Signature(8 * config.bus_bytes)
-    mesh = {}
-    if config.cores > 1:
-        packet = stream.Signature(packet_layout(MeshConfig.of(config)))
-        mesh = {"place": In(Place()), "packet_out": Out(packet), "packet_in": In(packet),
-                "dropped": In(DROPPED_BITS)}
     return {
         "host_request": In(stream.Signature(HostRequest())),
         "host_response": Out(stream.Signature(32)),
         "ext_request": Out(stream.Signature(ExternalRequest())),
         "ext_write": Out(beat),
         "ext_read": In(beat),
-        **mesh,
     }
+
+
+def core_ports(config):
+    """Members of a core's signature: those of a chip, and where there are several, its node."""
+    ports = chip_ports(config)
+    if config.cores > 1:
+        packet = stream.Signature(packet_layout(MeshConfig.of(config)))
+        ports |= {"place": In(Place()), "packet_out": Out(packet), "packet_in": In(packet),
+                  "dropped": In(DROPPED_BITS)}
+    return ports
 
 
 class Core(wiring.Component):
@@ -52,8 +56,6 @@ class Core(wiring.Component):
     ----------
     config : :class:`Config`
         All sizes.
-    number : int
-        Number of the core in the host's addresses.
 
     Members
     -------
@@ -71,10 +73,9 @@ class Core(wiring.Component):
         When ``config`` is no :class:`Config`.
     """
 
-    def __init__(self, *, config, number=0):
+    def __init__(self, *, config):
         super().__init__(core_ports(config))
         self._config = config
-        self._number = number
 
     def elaborate(self, platform):
         m = Module()
@@ -135,7 +136,7 @@ class Core(wiring.Component):
         connect(m, bus.row, vector.row_system)
 
     def _host(self, m, bus, control):
-        m.submodules.host = host = HostPort(config=self._config, core=self._number)
+        m.submodules.host = host = HostPort(config=self._config)
         connect(m, flipped(self.host_request), host.request)
         connect(m, host.response, flipped(self.host_response))
         connect(m, host.bus, bus.host)
