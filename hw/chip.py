@@ -1,16 +1,20 @@
 """The chip: wires its cores to the ports."""
 from amaranth import *
 from amaranth.lib import wiring
-from amaranth.lib.wiring import connect, flipped
+from amaranth.lib.wiring import In, connect, flipped
 
-from systolith.hw.core import Core, chip_ports
+from systolith.hw.core import Core, chip_ports, core_ports
 from systolith.hw.uncore import Uncore
+
+#: Name of the module of :class:`Core` in a chip of several.
+CORE = "core"
 
 
 class Chip(wiring.Component):
     """The cores with the host port and the port to external memory.
 
-    A single core has both to itself; several are joined by an :class:`Uncore`.
+    A single core has both to itself. Several are joined by an :class:`Uncore`; they are instances
+    of a module ``core``, whose Verilog is that of :class:`Core` and made once.
 
     Parameters
     ----------
@@ -29,14 +33,19 @@ class Chip(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        cores = [Core(config=self._config) for _ in range(self._config.cores)]
-        for number, core in enumerate(cores):
-            m.submodules[f"core{number}"] = core
-        ports = cores[0]
-        if len(cores) > 1:
+        if self._config.cores == 1:
+            m.submodules.core0 = ports = Core(config=self._config)
+        else:
             m.submodules.uncore = ports = Uncore(config=self._config)
-            for core, joint in zip(cores, ports.cores, strict=True):
-                connect(m, core, joint)
+            for number, joint in enumerate(ports.cores):
+                m.submodules[f"core{number}"] = self._instance(joint)
         for name in self.signature.members:
             connect(m, flipped(getattr(self, name)), getattr(ports, name))
         return m
+
+    def _instance(self, joint):
+        """A core on the uncore's side of its ports."""
+        members = wiring.Signature(core_ports(self._config)).flatten(joint)
+        ports = {f"{'i' if member.flow == In else 'o'}_{'__'.join(map(str, path))}": value
+                 for path, member, value in members}
+        return Instance(CORE, i_clk=ClockSignal(), i_rst=ResetSignal(), **ports)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from systolith.hw.config import Config, Region
+from systolith.hw.config import Config, ConfigError, Region
 from systolith.hw.isa import ENGINES, Control, Engine, Register
 from systolith.sim.chip import chip_verilog
 from systolith.sim.harness import Harness, HarnessError, Outcome
@@ -133,6 +133,8 @@ class RtlDevice(RtlCore):
 
     Raises
     ------
+    ConfigError
+        When the chip has several cores.
     ToolchainError
         When the chip cannot be built.
     """
@@ -140,6 +142,9 @@ class RtlDevice(RtlCore):
     def __init__(self, config: Config, *, external: ExternalMemory | None = None,
                  stall_percent: int = 0, seed: int = 0, trace: bool = False,
                  progress: Progress | None = None):
+        if config.cores > 1:
+            raise ConfigError(f"{config.name!r} has {config.cores} cores, and this needs a single "
+                              "one; choose a configuration without a mesh")
         progress = progress or Progress(quiet=True)
         library = build_simulator(chip_verilog(config, progress=progress),
                                   bus_bytes=config.bus_bytes, probes=True, trace=trace,

@@ -19,6 +19,7 @@ from systolith.sim.cluster_build import build_cluster
 from systolith.sim.rtl_cluster import RtlCluster
 from systolith.sw.compiler.schedule_mesh import schedule_mesh
 from systolith.sw.compiler.verifier import verify_mesh
+from systolith.sw.estimate import ExternalMemory
 from systolith.sw.runtime.cluster import ClusterError
 from systolith.sw.runtime.device import StuckError
 from systolith.sw.runtime.functional_cluster import FunctionalCluster
@@ -89,7 +90,8 @@ def test_random_programs(seed, stall):
     program = schedule_mesh(commands(rng, CONFIG, 60), CONFIG)
     verify_mesh(CONFIG, program)
     functional = FunctionalCluster(CONFIG)
-    with RtlCluster(CONFIG, latency=1 + 7 * seed, stall_percent=stall, seed=seed) as chip:
+    with RtlCluster(CONFIG, external=ExternalMemory(latency=1 + 7 * seed),
+                    stall_percent=stall, seed=seed) as chip:
         for each in (chip, functional):
             fill(each, seed)
             each.run(program)
