@@ -29,8 +29,8 @@ class ExternalMerge(wiring.Component):
     Members
     -------
     users : In(ExternalUser).array(count)
-        The users. Each offers the beat with its write request, and the next request only when both
-        have been accepted, as :class:`ExternalPort` does; it always accepts answers.
+        The users. Each offers the next request only when the one before, and the beat of a write,
+        have been accepted, as :class:`ExternalPort` does.
     memory : Out(ExternalUser)
         The memory.
     """
@@ -89,12 +89,13 @@ class ExternalMerge(wiring.Component):
 
     def _read(self, m, readers):
         memory = self.memory
-        m.d.comb += [memory.read.ready.eq(readers.o.valid),
-                     readers.o.ready.eq(memory.read.valid)]
+        m.d.comb += readers.o.ready.eq(memory.read.valid & memory.read.ready)
         for index, user in enumerate(self.users):
+            mine = readers.o.valid & (readers.o.payload == index)
             m.d.comb += [user.read.payload.eq(memory.read.payload),
-                         user.read.valid.eq(memory.read.valid & readers.o.valid
-                                            & (readers.o.payload == index))]
+                         user.read.valid.eq(memory.read.valid & mine)]
+            with m.If(mine):
+                m.d.comb += memory.read.ready.eq(user.read.ready)
 
 
 def _power_of_two(count):
