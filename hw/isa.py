@@ -449,6 +449,8 @@ class Register(enum.IntEnum):
     STATUS = 0x0C
     QUEUE_SPACE = 0x10
     SIGNAL = 0x14
+    MESH = 0x18
+    PACKETS = 0x1C
     SEMAPHORES = 0x20
     CYCLES = 0x40
     MOVE_BYTES = 0x44
@@ -485,6 +487,20 @@ STATUS_FIELDS = (
     ("waiting", 8, 3, "bit e: engine e waits for a semaphore"),
     ("active", 11, 3, "bit e: engine e has a command active or in flight"),
     ("index", 16, 16, "index of the command that stopped the core, since reset, modulo 65536"),
+)
+
+
+#: (name, least significant bit, width, meaning) of the fields of MESH, which is 0 without one.
+MESH_FIELDS = (
+    ("x", 0, 4, "column of this core"), ("y", 4, 4, "row of this core"),
+    ("x_last", 8, 4, "last column of the mesh"), ("y_last", 12, 4, "last row of the mesh"),
+)
+
+#: The same of PACKETS. Both counts stay at their largest value; only the reset of the chip
+#: clears them.
+PACKET_FIELDS = (
+    ("swallowed", 0, 16, "packets that came while this core was reset"),
+    ("dropped", 16, 16, "packets of this core that went beyond the mesh"),
 )
 
 

@@ -4,7 +4,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect
 
 from systolith.hw.chip import Chip
-from systolith.hw.config import ADDRESS_BITS
+from systolith.hw.config import ADDRESS_BITS, ConfigError
 from systolith.hw.external_ram import ExternalRam
 from systolith.hw.external_share import ExternalShare
 from systolith.hw.link.beats import Beats
@@ -46,11 +46,15 @@ class Machine(wiring.Component):
 
     Raises
     ------
+    ConfigError
+        When the chip has several cores.
     ValueError
         When the clock does not give the baud rate, or ``ext_bytes`` is no power of two.
     """
 
     def __init__(self, *, config, clock_hz, baud, memory=None, ext_bytes=1 << 16):
+        if config.cores > 1:
+            raise ConfigError(f"{config.name!r} has {config.cores} cores, but a board has one")
         self._config = config
         self._memory = memory or ExternalRam(bus_bytes=config.bus_bytes, size=ext_bytes)
         self._link = Link(clock_hz=clock_hz, baud=baud, ext_bytes=self._memory.size,

@@ -85,6 +85,13 @@ def open_machine(name: str, config: Config, *, stall: int = 0, seed: int = 0,
             yield device
     elif name == FunctionalCluster.name:
         yield FunctionalCluster(config)
-    else:
+    elif name.startswith(PREFIX):
         raise ConfigError(f"{config.name!r} has {config.cores} cores, which run on --device "
-                          f"functional only, not on {name!r}")
+                          f"{' or '.join(NAMES)}, not on {name!r}")
+    else:
+        # Imported only here, as above.
+        from systolith.sim.rtl_cluster import RtlCluster
+
+        with RtlCluster(config, external=external_memory(memory, config), stall_percent=stall,
+                        seed=seed, progress=progress) as cluster:
+            yield cluster

@@ -3,7 +3,6 @@
 import pytest
 
 from systolith.hw.chip import Chip
-from systolith.hw.config import ConfigError
 from systolith.hw.configs import CONFIGS, get_config
 from systolith.hw.core import Core
 
@@ -32,9 +31,6 @@ def test_the_configuration_is_checked(part):
         part(config="tiny")
 
 
-def test_a_mesh_is_refused():
-    mesh = get_config("tiny@2x1")
-    with pytest.raises(ConfigError, match=r"^configuration 'tiny@2x1' has 2 cores, but the chip "
-                                          r"has one so far; choose 'tiny', or let a language model "
-                                          r"write on the functional device$"):
-        Chip(config=mesh)
+def test_a_chip_of_several_cores_has_the_ports_of_one():
+    chips = [Chip(config=get_config(name)) for name in ("tiny", "tiny@2x2")]
+    assert chips[0].signature == chips[1].signature

@@ -29,9 +29,9 @@ CONFIGS = {
 
 
 class MoverAndPort(wiring.Component):
-    """A mover and its external port."""
+    """A mover and its external port; `more` are members beside theirs."""
 
-    def __init__(self, *, config):
+    def __init__(self, *, config, more=None):
         self._config = config
         beat = stream.Signature(8 * config.bus_bytes)
         super().__init__({
@@ -39,11 +39,12 @@ class MoverAndPort(wiring.Component):
             "bus": Out(BusMaster(bus_bytes=config.bus_bytes)),
             "request": Out(stream.Signature(ExternalRequest())), "write": Out(beat),
             "read": In(beat), "flush": In(1), "moved": Out(1),
+            **(more or {}),
         })
 
     def elaborate(self, platform):
         m = Module()
-        mover = Mover(config=self._config)
+        self.mover = mover = Mover(config=self._config)
         m.submodules.mover = ResetInserter(self.flush)(mover)
         m.submodules.external = external = ExternalPort(bus_bytes=self._config.bus_bytes,
                                                         outstanding=BEATS_IN_FLIGHT)
@@ -112,13 +113,12 @@ class Bench:
 
 
 def payload(command):
-    """The bits of a command in the places of a load's fields."""
+    """The bits of a command in the places of a load's fields, and of a send's."""
     words = command.encode()
-    fields = {name: words[word] >> lsb & (1 << width) - 1
-              for name, word, lsb, width, _, _ in Load.layout()}
-    return {"opcode": fields.pop("opcode"),
-            "load": {name: value for name, value in fields.items()
-                     if name not in ("fence", "wait", "signal")}}
+    fields = {kind: {name: words[word] >> lsb & (1 << width) - 1
+                     for name, word, lsb, width, _, _ in kind.layout()
+                     if name not in ("opcode", "fence", "wait", "signal")} for kind in (Load, Send)}
+    return {"opcode": command.OPCODE, "load": fields[Load], "send": fields[Send]}
 
 
 def random_move(rng, config):
