@@ -27,7 +27,7 @@ def mover_layout():
 
 
 def move_layout():
-    """A command of the mover as a move; the far side of a send takes the place of external memory."""
+    """A command of the mover as a move; the far side of a send is the external one."""
     return data.StructLayout({"opcode": 4, "load": command_layout(Load)})
 
 

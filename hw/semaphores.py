@@ -8,6 +8,9 @@ from systolith.hw.isa import ENGINES, Engine
 #: Who is served first when several engines want to start in one cycle.
 PRIORITY = (Engine.MATRIX, Engine.VECTOR, Engine.MOVE)
 
+#: Who gives signals in a core by itself.
+SIGNALLERS = len(Engine)
+
 #: Bits of a mask of semaphores in commands and registers.
 MASK_BITS = 16
 
@@ -49,7 +52,7 @@ class Semaphores(wiring.Component):
         When ``count`` or ``width`` is out of range.
     """
 
-    def __init__(self, *, count, width, signallers=len(Engine)):
+    def __init__(self, *, count, width, signallers=SIGNALLERS):
         if not 1 <= count <= MASK_BITS:
             raise ValueError(f"Number of semaphores must be from 1 to {MASK_BITS}, not {count!r}")
         if not isinstance(width, int) or width < 1:
