@@ -2,7 +2,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from systolith.hw.config import Config, ConfigError
+from systolith.hw.config import Config, ConfigError, check_one_core
 from systolith.sim.progress import Progress
 from systolith.sw.estimate import external_memory
 from systolith.sw.runtime.cluster import Cluster
@@ -48,7 +48,13 @@ def open_device(name: str, config: Config, *, stall: int = 0, seed: int = 0,
         Name of the simulated external memory, see :func:`external_memory`.
     progress : Progress
         Shows what the build does.
+
+    Raises
+    ------
+    ConfigError
+        When the configuration has several cores; those are a cluster, see :func:`open_machine`.
     """
+    check_one_core(config, "this command")
     if name == FunctionalDevice.name:
         yield FunctionalDevice(config)
         return

@@ -5,9 +5,11 @@ from dataclasses import asdict, dataclass
 from systolith.hw.config import ConfigError
 from systolith.hw.mesh.config import MeshConfig
 from systolith.sim.mesh.area import router_cells, router_mhz
+from systolith.sim.mesh.core_gather import core_gather
 from systolith.sim.mesh.gather import Gathered, gather
 from systolith.sim.mesh.patterns import PATTERNS
 from systolith.sim.mesh.player import MeshPlayer
+from systolith.sim.mesh.speed_up import Point, speed_up
 from systolith.sim.mesh.traffic import Curve, measure, measure_pairs
 from systolith.sim.progress import Progress
 from systolith.sim.text import number, print_facts, print_table
@@ -21,12 +23,14 @@ _SHOWN = 0.5
 
 @dataclass(frozen=True)
 class Request:
-    """What to measure: mesh, names of patterns, cycles of a window, seed."""
+    """What to measure: mesh, names of patterns, cycles of a window, seed; the configuration of a
+    core, where there are cores."""
 
     config: MeshConfig
     patterns: tuple[str, ...]
     cycles: int
     seed: int
+    core: str = "sim16"
 
 
 @dataclass(frozen=True)
@@ -66,6 +70,7 @@ class AllGather:
     """An all-gather, with its report."""
 
     result: Gathered
+    name: str = "all-gather"
 
     def as_json(self) -> dict[str, object]:
         """The values under their stable keys."""
@@ -74,7 +79,7 @@ class AllGather:
     def print(self) -> None:
         """One line."""
         result = self.result
-        print_facts([("all-gather", f"{number(result.array_bytes)} bytes in "
+        print_facts([(self.name, f"{number(result.array_bytes)} bytes in "
                       f"{number(result.cycles)} cycles; a node can receive the others' parts in "
                       f"{result.bound_cycles:,.0f}: {100 * result.share:.1f} % of a link")])
 
@@ -94,6 +99,24 @@ class Area:
         """One line."""
         counts = ", ".join(f"{number(count)} {kind}" for kind, count in self.cells.items() if count)
         print_facts([("router", f"{counts}; {self.mhz:.0f} MHz with its links")])
+
+
+@dataclass(frozen=True)
+class SpeedUp:
+    """The same work on more and more cores."""
+
+    points: Sequence[Point]
+
+    def as_json(self) -> list[dict[str, object]]:
+        """The values under their stable keys."""
+        return [asdict(point) for point in self.points]
+
+    def print(self) -> None:
+        """A line a number of cores."""
+        print_table(("work", "cores", "cycles", "speed-up", "% of peak"),
+                    ([point.work, number(point.cores), number(point.cycles),
+                      f"{point.speed_up:.2f}", f"{point.percent_of_peak:.1f}"]
+                     for point in self.points))
 
 
 def _traffic(request: Request, player: Callable[[], MeshPlayer], progress: Progress) -> Traffic:
@@ -117,9 +140,22 @@ def _area(request: Request, player: Callable[[], MeshPlayer], progress: Progress
         return Area(cells, router_mhz(request.config))
 
 
+def _core_gather(request: Request, player: Callable[[], MeshPlayer],
+                 progress: Progress) -> AllGather:
+    result = core_gather(request.core, request.config.width, request.config.height,
+                         progress=progress)
+    return AllGather(result, "all-gather by cores")
+
+
+def _speed_up(request: Request, player: Callable[[], MeshPlayer], progress: Progress) -> SpeedUp:
+    return SpeedUp(speed_up(request.core, request.config.width, request.config.height,
+                            progress=progress))
+
+
 #: What can be measured, by the names that the command line has. Each function gets the request, a
 #: function that gives the simulated mesh, which is built at the first call, and the progress.
-MEASUREMENTS = {"traffic": _traffic, "gather": _gather, "area": _area}
+MEASUREMENTS = {"traffic": _traffic, "gather": _gather, "area": _area,
+                "core-gather": _core_gather, "speed-up": _speed_up}
 
 #: Those that are measured by default: the others take minutes.
 DEFAULT = ("traffic", "gather")
@@ -162,7 +198,8 @@ def run(request: Request, what: Sequence[str], *, progress: Progress) -> dict[st
     Returns
     -------
     dict
-        By the names of ``what``: :class:`Traffic`, :class:`AllGather`, :class:`Area`.
+        By the names of ``what``: :class:`Traffic`, :class:`AllGather`, :class:`Area`,
+        :class:`SpeedUp`.
 
     Raises
     ------

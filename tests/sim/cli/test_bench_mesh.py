@@ -52,6 +52,10 @@ def test_a_picture_is_written(tmp_path, ending):
     (("--nodes", "4x2", "--pattern", "transpose"), "as many rows as columns, not 4x2"),
     (("--nodes", "1x1", "--what", "gather"), "at least 2 nodes"),
     (("--what", "scaling"), "'scaling' cannot be measured; choose of traffic, gather, area"),
+    (("--nodes", "1x1", "--what", "core-gather"), "at least 2 nodes"),
+    (("--nodes", "2x2", "--what", "core-gather", "--core", "ecp5-25f"),
+     "has 8192 bytes of activation memory, but an all-gather needs 49152; choose a larger"),
+    (("--nodes", "1x1", "--what", "speed-up", "--core", "huge"), "unknown configuration 'huge'"),
     (("--what", "gather", "--plot", "mesh.png"), "--plot shows traffic"),
 ])
 def test_mistakes_are_refused(arguments, text):
