@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from systolith.hw.config import Config
-from systolith.hw.isa import ENGINES, Command, Engine, Notify
+from systolith.hw.isa import ENGINES, Command, Engine, Notify, Remote
 from systolith.sw.compiler.errors import CompileError
 from systolith.sw.compiler.processes import Place, Processes, Touch, tracked
 from systolith.sw.compiler.schedule import CHANNELS
@@ -165,8 +165,9 @@ def _relay(steps: Sequence[_Step], relays: Sequence[tuple[_Step, int, _Step]],
            processes: Processes) -> list[_Step]:
     """The steps with a Notify for each need that a core must be told by another one."""
     told: dict[tuple[int, int, int], _Step] = {}
-    behind: dict[int, list[_Step]] = defaultdict(list)
-    for earlier, process, later in relays:
+    place = {id(step): index for index, step in enumerate(steps)}
+    before: dict[int, list[_Step]] = defaultdict(list)
+    for earlier, process, later in sorted(relays, key=lambda relay: place[id(relay[2])]):
         core = processes.core(process)
         if core == later.core:
             later.after.append((earlier, process))
@@ -174,9 +175,17 @@ def _relay(steps: Sequence[_Step], relays: Sequence[tuple[_Step, int, _Step]],
         key = (id(earlier), process, later.core)
         if key not in told:
             told[key] = _Step(core, _notify(later.core, processes.config), [(earlier, process)])
-            behind[id(earlier)].append(told[key])
+            before[_latest(steps, place[id(earlier)], place[id(later)])].append(told[key])
         later.after.append((told[key], processes.link(core, later.core)))
-    return [each for step in steps for each in (step, *behind[id(step)])]
+    return [each for index, step in enumerate(steps) for each in (*before[index], step)]
+
+
+def _latest(steps: Sequence[_Step], earlier: int, later: int) -> int:
+    """Where a Notify goes that tells of ``earlier`` what ``later`` needs: so late that it holds up
+    no loads between, but before all that is sent around together with ``later``."""
+    while later - 1 > earlier and isinstance(steps[later - 1].command, Remote):
+        later -= 1
+    return later
 
 
 def _notify(target: int, config: Config, mask: int = 0) -> Notify:

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from systolith.hw.config import Region
 from systolith.hw.isa import Command
 from systolith.sw.compiler.fields import spans
+from systolith.sw.compiler.gather import MEET
 from systolith.sw.compiler.layout import ceil_div
 from systolith.sw.compiler.softmax import AttentionBlock
-from systolith.sw.decoder.gather import MEET
 from systolith.sw.decoder.rows import RowLowering
 from systolith.sw.reference.quantized_decoder import QuantizedLayer
 

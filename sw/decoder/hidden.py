@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from systolith.hw.config import Region
 from systolith.hw.isa import WORDS, Command, Engine, Output, Pass, Reduce, Scalar, Scale, Sink
 from systolith.sw.compiler.fields import Fields, Span, tensor
+from systolith.sw.compiler.gather import MEET
 from systolith.sw.compiler.layout import ceil_div
-from systolith.sw.decoder.gather import MEET
 from systolith.sw.decoder.rows import RowLowering
 from systolith.sw.reference.rows import MAGNITUDE_BITS, ROW_MAX, tensor_word
 

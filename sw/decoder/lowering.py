@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from systolith.hw.config import Region
 from systolith.hw.isa import Command, Load, Output, Pass, Reduce, Sink, Store
 from systolith.sw.compiler.fields import Span, spans
+from systolith.sw.compiler.gather import MEET
 from systolith.sw.compiler.layout import ceil_div
 from systolith.sw.compiler.tokens import token_loads
 from systolith.sw.decoder.attention import AttentionLowering
 from systolith.sw.decoder.feed_forward import FeedForwardLowering
-from systolith.sw.decoder.gather import MEET
 from systolith.sw.decoder.projections import ProjectionLowering
 from systolith.sw.decoder.rows import RowLowering
 

@@ -1,19 +1,18 @@
 """A decoder on several cores: the programs of all of them, and a session on a cluster."""
-import dataclasses
 from collections.abc import Mapping, Sequence
 
 from systolith.hw.isa import Command, Engine
 from systolith.sw.compiler.errors import CompileError
+from systolith.sw.compiler.gather import in_order
 from systolith.sw.compiler.schedule_mesh import schedule_mesh
 from systolith.sw.compiler.tokens import with_tokens
 from systolith.sw.compiler.verifier import verify_mesh
 from systolith.sw.decoder.compiled import CompiledDecoder, Run
 from systolith.sw.decoder.core import DecoderCore
-from systolith.sw.decoder.gather import in_order
 from systolith.sw.decoder.session import Session
 from systolith.sw.decoder.share import shares_of
 from systolith.sw.runtime.cluster import Cluster
-from systolith.sw.runtime.device import DEFAULT_MAX_CYCLES, Counters, Device, sum_counters
+from systolith.sw.runtime.device import DEFAULT_MAX_CYCLES, Counters, Device, slowest
 from systolith.sw.runtime.mesh_program import MeshProgram
 from systolith.sw.runtime.program import Section
 
@@ -77,9 +76,7 @@ class MeshSession(Session):
 
     def _wait(self, commands: Sequence[Mapping[Engine, Sequence[Command]]]) -> Counters:
         self.cluster.run(commands)
-        counters = self.cluster.wait(self.max_cycles)
-        return dataclasses.replace(sum_counters(counters),
-                                   cycles=max(each.cycles for each in counters))
+        return slowest(self.cluster.wait(self.max_cycles))
 
 
 def open_session(compiled: CompiledDecoder, machine: Device | Cluster, *, slide: bool = False,

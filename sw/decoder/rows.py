@@ -15,9 +15,9 @@ from systolith.hw.isa import (
     Source,
 )
 from systolith.sw.compiler.fields import Fields, Span, accumulators, spans, tensor
+from systolith.sw.compiler.gather import MEET, Gather
 from systolith.sw.compiler.layout import ceil_div
 from systolith.sw.compiler.zero_tiles import COMMAND_CYCLES
-from systolith.sw.decoder.gather import MEET, Gather
 from systolith.sw.decoder.plan import Scratch, Tiles
 from systolith.sw.decoder.residents import Residents
 from systolith.sw.decoder.share import Share
@@ -51,7 +51,7 @@ class RowLowering:
                  weights: Weights, position: int, config: Config, share: Share):
         self.model, self.residents, self.scratch = model, residents, scratch
         self.weights, self.position, self.config = weights, position, config
-        self.share, self.mesh = share, Gather(config, share)
+        self.share, self.mesh = share, Gather(config, share.number)
         self.tiles = Tiles.of(model, config)
         self.blocks = spans(scratch.length, scratch.block)
         self.group = max(1, model.heads // max(1, model.kv_heads))

@@ -6,12 +6,12 @@ each column has its whole contraction in one core, so all integers are those of 
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 from systolith.hw.config import Config
 from systolith.sw.compiler.errors import CompileError
 from systolith.sw.compiler.fields import Span
 from systolith.sw.compiler.layout import ceil_div
+from systolith.sw.compiler.sharing import even, tiled
 from systolith.sw.reference.quantized_decoder import Linear, QuantizedDecoder, QuantizedLayer
 
 #: Cores that share a decoder at most: each needs a semaphore for each other, twice.
@@ -103,14 +103,14 @@ def shares_of(model: QuantizedDecoder, config: Config) -> tuple[Share, ...]:
     if cores > MOST_SHARES:
         raise CompileError(f"configuration {config.name!r} has {cores} cores, but one decoder runs "
                            f"on at most {MOST_SHARES}, such as 'mesh4'")
-    width, repeated = _tiled(model.width, config.cols, cores), _all_columns(model, config)
+    width, repeated = tiled(model.width, config.cols, cores), _all_columns(model, config)
     heads, kv_heads = _heads(model, cores)
     return tuple(
         Share(number=number, cores=cores, heads=heads[number], kv_heads=kv_heads[number],
               output=(0, model.width) if repeated else width[number], repeated=repeated,
               down=width[number],
-              all_hidden=tuple(_tiled(model.hidden, max(config.rows, config.cols), cores)),
-              vocabulary=_tiled(model.vocabulary, config.cols, cores)[number])
+              all_hidden=tuple(tiled(model.hidden, max(config.rows, config.cols), cores)),
+              vocabulary=tiled(model.vocabulary, config.cols, cores)[number])
         for number in range(cores))
 
 
@@ -120,19 +120,6 @@ def whole_share(model: QuantizedDecoder) -> Share:
     return Share(number=0, cores=1, heads=(0, model.heads), kv_heads=(0, model.kv_heads),
                  output=width, repeated=True, down=width, all_hidden=((0, model.hidden),),
                  vocabulary=(0, model.vocabulary))
-
-
-def even(count: int, parts: int) -> list[Span]:
-    """``count`` things in ``parts`` as even as possible, the first ones larger."""
-    size, more = divmod(count, parts)
-    starts = [part * size + min(part, more) for part in range(parts + 1)]
-    return list(pairwise(starts))
-
-
-def _tiled(columns: int, granule: int, parts: int) -> list[Span]:
-    """Columns in parts of whole tiles."""
-    return [(min(first * granule, columns), min(last * granule, columns))
-            for first, last in even(ceil_div(columns, granule), parts)]
 
 
 def _heads(model: QuantizedDecoder, cores: int) -> tuple[list[Span], list[Span]]:

@@ -69,6 +69,12 @@ def sum_counters(counters: Sequence[Counters]) -> Counters:
                     sum(each.move_bytes for each in counters), engines)
 
 
+def slowest(counters: Sequence[Counters]) -> Counters:
+    """The counters of cores that run side by side: the cycles are those of the slowest, all else
+    is added."""
+    return dataclasses.replace(sum_counters(counters), cycles=max(each.cycles for each in counters))
+
+
 #: Commands (or raw words) of each engine.
 Queues = Mapping[Engine, Sequence[Command]]
 

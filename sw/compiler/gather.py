@@ -1,11 +1,11 @@
-"""What a core sends to the others that share a decoder with it."""
+"""What a core sends to the others that share a model with it."""
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from systolith.hw.config import Config, Region
 from systolith.hw.isa import Command, Notify, Send
 from systolith.sw.compiler.fields import Span
-from systolith.sw.decoder.share import Share
+from systolith.sw.compiler.image import MAX_RUN
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,11 +23,17 @@ class Gather:
     Parameters
     ----------
     config : Config
-    share : Share
+    number : int
+        Of the core.
     """
 
-    def __init__(self, config: Config, share: Share):
-        self._config, self._share = config, share
+    def __init__(self, config: Config, number: int):
+        self._config, self.number = config, number
+
+    @property
+    def alone(self) -> bool:
+        """Whether there is no other core."""
+        return self._config.cores == 1
 
     def rows(self, region: Region, base: int, words: int, block: Span, stride: int,
              target: int | None = None) -> Iterator[Command]:
@@ -42,9 +48,9 @@ class Gather:
              ) -> Iterator[Command]:
         """Bytes of a memory to the same place of the other cores, or to a ``remote`` one; nothing
         where there is no other core."""
-        if self._share.alone or target == self._share.number:
+        if self.alone or target == self.number:
             return
-        if stride == row_bytes:
+        if stride == row_bytes and rows * row_bytes <= MAX_RUN:
             rows, row_bytes, stride = 1, rows * row_bytes, rows * row_bytes
         other, other_base = remote or (region, base)
         yield Send(region=int(region), rows=rows, row_bytes=row_bytes, base=base, stride=stride,
