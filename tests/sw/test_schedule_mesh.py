@@ -87,6 +87,14 @@ def test_a_buffer_is_sent_again_only_when_it_was_read():
     assert streams[0][Engine.MOVE][-1].wait == credit.remote_signal != 0
 
 
+def test_a_credit_holds_up_no_load_before_it_is_needed():
+    load = Load(region=Region.ACT, rows=1, row_bytes=8, base=64)
+    commands = [(0, send(1, remote=8)), (1, product(act=8)), (1, load), (2, send(1, remote=12)),
+                (0, send(1, word=4, remote=8))]
+    assert [type(each) for each in schedule_mesh(commands, CONFIG)[1][Engine.MOVE]] == [
+        Load, Notify]
+
+
 def test_what_an_answer_implies_needs_no_credit():
     commands = [(0, send(1, remote=8)), (1, product(act=8)), (1, drain(act=16)),
                 (1, send(0, word=16, remote=24)), (0, product(act=24)), (0, drain(act=4)),
