@@ -41,9 +41,13 @@ class HostRouter(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         number = self.request.p.address[CORE_SHIFT:]
-        core, exists = Signal(range(self._cores)), Signal()
-        reader, due, free = Signal.like(core), Signal(range(DUE + 1)), Signal()
-        asked, answered = Signal(), Signal()
+        core = Signal(range(self._cores))
+        exists = Signal()
+        reader = Signal.like(core)
+        due = Signal(range(DUE + 1))
+        free = Signal()
+        asked = Signal()
+        answered = Signal()
         m.d.comb += [
             exists.eq(number < self._cores), core.eq(Mux(exists, number, 0)),
             free.eq((due == 0) | ((reader == core) & (due != DUE))),

@@ -73,8 +73,10 @@ class MoveWalk(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        command, new = Signal(move_layout()), Signal(move_layout())
-        move, remote = command.load, Signal(remote_layout())
+        command = Signal(move_layout())
+        new = Signal(move_layout())
+        remote = Signal(remote_layout())
+        move = command.load
         # Addresses have a carry: beyond the end is an error, not the beginning.
         offset, run_offset = Signal(OFFSET_BITS + 1), Signal(OFFSET_BITS + 1)
         external, run_external = Signal(EXTERNAL_BITS + 1), Signal(EXTERNAL_BITS + 1)

@@ -84,7 +84,8 @@ class NetworkInterface(wiring.Component):
 
     def _send(self, m):
         beat, o, remote = self.beat, self.o, self.beat.p.remote
-        signalling, signals = Signal(), Signal()  # the data have gone, the signals are next
+        signalling = Signal()  # the data have gone, the signals are next
+        signals = Signal()
         m.d.comb += [
             signals.eq(remote.notify | signalling),
             beat.ready.eq(o.ready & (signals | ~(beat.p.last & remote.signal.any()))),
