@@ -11,7 +11,7 @@ from systolith.hw.configs import get_config
 from systolith.sim.devices import open_machine
 from systolith.sim.measure import Measure, total
 from systolith.sim.progress import Progress
-from systolith.sim.text import number, percent, print_facts
+from systolith.sim.text import cores_and_cells, number, percent, print_facts
 from systolith.sw.decoder import (
     CompiledDecoder,
     Session,
@@ -202,7 +202,7 @@ def print_completion(done: Completion) -> None:
     config = done.config
     facts = [("Model", f"{done.model.name}, all {done.model.layers} layers; from embedding to "
                        "the choice of the token all tensor operations ran in the accelerator"),
-             ("Configuration", _cells(config)),
+             ("Configuration", cores_and_cells(config, done.request.without)),
              ("Device", done.request.device)]
     if done.bit_exact is not None:
         equal = "yes, as the functional device" + (" with one core" if config.cores > 1 else "")
@@ -218,11 +218,6 @@ def print_completion(done: Completion) -> None:
     if done.columned:
         facts.append(("Residual", "each column with a unit of its own, for a few are large"))
     print_facts(facts)
-
-
-def _cells(config: Config) -> str:
-    cells = f"{config.rows} x {config.cols} cells"
-    return f"{config.name}: {cells if config.cores == 1 else f'{config.cores} cores of {cells}'}"
 
 
 def _form(choice: Choice, tried: int) -> str:

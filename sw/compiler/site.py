@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from systolith.hw.config import MOST_NODES, Config
-from systolith.hw.isa import ENGINES, Command, Remote, Send
+from systolith.hw.isa import ENGINES, Command, Engine, Remote, Send
 from systolith.sw.compiler.errors import CompileError
 from systolith.sw.reference.addressing import targets
 from systolith.sw.runtime.cluster import Cluster, switched_off
@@ -80,13 +80,19 @@ class Site:
         """A program for :attr:`chip` as one for the machine; the others have empty streams."""
         if self.whole:
             return program
-        streams: list[Queues] = [{engine: [] for engine in ENGINES}
-                                 for _ in range(self.config.cores)]
-        for core, queues in zip(self.cores, program.commands, strict=True):
-            streams[core] = {engine: self._placed(core, queues.get(engine, ()))
-                             for engine in ENGINES}
+        streams = self.streams([
+            {engine: self._placed(core, commands) for engine, commands in queues.items()}
+            for core, queues in zip(self.cores, program.commands, strict=True)])
         sections = {self.cores[core]: own for core, own in program.sections.items()}
         return replace(program, config=self.config, commands=streams, sections=sections)
+
+    def streams(self, queues: Sequence[Queues]) -> list[dict[Engine, list[Command]]]:
+        """Streams of all cores of the machine, of which the first cores of the site have these."""
+        streams: list[dict[Engine, list[Command]]] = [
+            {engine: [] for engine in ENGINES} for _ in range(self.config.cores)]
+        for core, own in zip(self.cores, queues, strict=False):
+            streams[core] |= {engine: list(commands) for engine, commands in own.items()}
+        return streams
 
     def _placed(self, core: int, commands: Sequence[Command]) -> list[Command]:
         return [placed for command in commands for placed in (

@@ -115,3 +115,22 @@ class Cluster(abc.ABC):
             if any(queues[core].values()):
                 raise ValueError(f"{core_name(self.config, core)} is switched off, but has "
                                  "commands; compile for the other cores")
+
+
+class Alone(Cluster):
+    """A device as a cluster of one core.
+
+    Parameters
+    ----------
+    device : Device
+    """
+
+    def __init__(self, device: Device):
+        self.name, self.config, self.cores = device.name, device.config, [device]
+
+    def run_words(self, queues: Sequence[Mapping[Engine, Sequence[int]]]) -> None:
+        self.check_queues(queues)
+        self.cores[0].run_words(queues[0])
+
+    def wait(self, max_cycles: int = DEFAULT_MAX_CYCLES) -> list[Counters]:
+        return [self.cores[0].wait(max_cycles)]
