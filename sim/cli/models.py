@@ -13,7 +13,9 @@ from systolith.sim.cli.options import (
     Layer,
     MemoryName,
     ModelName,
+    Placement,
     Prompt,
+    WithoutCore,
     check_memory,
     check_page,
     example,
@@ -28,11 +30,13 @@ commands = typer.Typer()
 @commands.command(epilog=example("systolith run glassllm --layer 2 --prompt 'Alice was' --json -",
                              "systolith run glassllm --prompt 'Alice was' --tokens 40",
                              "systolith run mathformer '7*8='",
-                             "systolith run minilm --text sentences.txt"))
+                             "systolith run minilm 'A cat sat on the mat.' --config mesh4",
+                             "systolith run glassllm --text prompts.txt --config mesh4"))
 def run(
     model: ModelName = "glassllm",
     text: Annotated[str | None, typer.Argument(
-        metavar="PROMPT", help="As --prompt, and lets the whole model go on with it.")] = None,
+        metavar="PROMPT", help="As --prompt, and lets the whole model go on with it; for a "
+        "sentence encoder the text.")] = None,
     layer: Layer = None,
     tokens: Annotated[int | None, typer.Option(
         "--tokens", metavar="N", min=1,
@@ -49,7 +53,10 @@ def run(
     memory: MemoryName = "ideal",
     lines: Annotated[Path | None, typer.Option(
         "--text", metavar="FILE",
-        help="For a sentence encoder: texts to embed, one a line.")] = None,
+        help="Texts, one a line: to embed, or for a language model to go on with, each on a core "
+        "of its own.")] = None,
+    placement: Placement = None,
+    without_core: WithoutCore = None,
     save: Annotated[str | None, typer.Option(
         "--save", metavar="PROGRAM", callback=writable_path,
         help="Also write the compiled layer as a program file.")] = None,
@@ -65,8 +72,8 @@ def run(
         "--compare", help="Compare what a whole model gives with the functional device.")] = False,
     json: Json = None,
 ) -> None:
-    """Run the attention of a layer and compare every byte with the NumPy reference; or, with PROMPT
-    or --tokens, let the whole model write text; or, with --text, embed sentences."""
+    """Run the attention of a layer and compare every byte with the NumPy reference; or, with
+    PROMPT, --tokens or --text, let the whole model write text or embed sentences."""
     if stall and device != "rtl":
         fail("--stall needs --device rtl: only there can its surroundings hold back", USAGE)
     check_memory(memory, device)
@@ -75,45 +82,78 @@ def run(
         fail("--layer and --save run one layer; leave out PROMPT and --tokens", USAGE)
     if text is not None and prompt is not None:
         fail("the prompt is given twice, as PROMPT and by --prompt", USAGE)
-    if lines is not None and (writes or layer is not None or prompt is not None or save):
-        fail("--text is for sentence encoders and takes no prompt, layer or tokens", USAGE)
+    if lines is not None and (text is not None or layer is not None or prompt is not None or save):
+        fail("--text has the texts: leave out PROMPT, --prompt, --layer and --save", USAGE)
     where = {"config": config, "device": device, "max_cycles": max_cycles, "stall": stall,
-             "seed": seed, "memory": memory}
+             "seed": seed, "memory": memory, "without": without_core or ()}
+    writing = {"tokens": tokens, "slide": slide,
+               "sampling": {"temperature": temperature, "top_k": top_k, "top_p": top_p}}
     with user_errors():
         from systolith.hw.configs import get_config
         from systolith.sw.models.encoders import ENCODERS
 
         alone = device == "functional" and get_config(config).cores == 1
-        if compare and (not writes or alone):
+        if compare and (not writes or alone or lines is not None or model in ENCODERS):
             fail("--compare is for a whole model, with PROMPT or --tokens, on another device than "
                  "the functional one, or on several cores", USAGE)
-        if lines is not None:
-            _embed(model, lines, where, json)
-        elif model in ENCODERS:
-            fail(f"{model} is a sentence encoder: give it texts with --text FILE, one a line",
+        if model in ENCODERS:
+            if layer is not None or prompt is not None or save or tokens is not None:
+                fail(f"{model} is a sentence encoder: give it a text, or --text FILE with one a "
+                     "line; it takes no --prompt, --layer, --save and --tokens", USAGE)
+            _embed(model, text, lines, placement, where, json)
+        elif lines is not None:
+            _answer(model, lines, placement, writing, where, json)
+        elif placement == "texts":
+            fail("placement 'texts' needs several texts: give them with --text FILE, one a line",
                  USAGE)
+        elif placement is not None:
+            fail(f"a language model has no placement {placement!r}; choose texts, with --text "
+                 "FILE, or leave it out", USAGE)
         elif model == "mathformer" and not writes:
             fail("mathformer chooses its model by the sign of a problem: give it as PROMPT, for "
                  "example '7*8=', or name mathformer-add, -sub, -mul or -div", USAGE)
         elif writes:
-            _write_text(model, text if text is not None else prompt, tokens, slide, compare,
-                        {"temperature": temperature, "top_k": top_k, "top_p": top_p}, where, json)
+            _write_text(model, text if text is not None else prompt, compare, writing, where, json)
         else:
             _run_layer(model, layer or "0", prompt, save, where, json)
 
 
-def _write_text(model: str, prompt: str | None, tokens: int | None, slide: bool, compare: bool,
-                sampling: dict, where: dict, json: str | None) -> None:
-    from systolith.sim.commands import complete as command
-    from systolith.sim.progress import Progress
+def _writing(writing: dict, where: dict) -> dict:
+    """Of a request: how text is written."""
+    from systolith.sim.commands.complete import DEFAULT_TOKENS
     from systolith.sw.runtime.sampling import Sampling
 
+    sampling = writing["sampling"]
     if not 0 < sampling["top_p"]:
         fail(f"--top-p must be above 0, not {sampling['top_p']}", USAGE)
-    request = command.Request(
-        model=command.model_of(model, prompt), prompt=prompt,
-        tokens=tokens or command.DEFAULT_TOKENS, slide=slide, compare=compare,
-        sampling=Sampling(seed=where["seed"], **sampling), **where)
+    return {**writing, **where, "tokens": writing["tokens"] or DEFAULT_TOKENS,
+            "sampling": Sampling(seed=where["seed"], **sampling)}
+
+
+def _answer(model: str, lines: Path, placement: str | None, writing: dict, where: dict,
+            json: str | None) -> None:
+    from systolith.sim.commands import answer as command
+    from systolith.sim.commands.complete import model_of
+    from systolith.sim.commands.embed import texts_of
+    from systolith.sim.progress import Progress
+
+    if placement not in (None, "texts"):
+        fail(f"--text gives each core a text of its own, placement 'texts', not {placement!r}; "
+             "all cores work on one text that is given as PROMPT", USAGE)
+    prompts = texts_of(lines)
+    request = command.Request(model=model_of(model, prompts[0]), **_writing(writing, where))
+    result = command.answer(request, prompts, progress=Progress())
+    if write_json(result.as_json(), json):
+        command.print_answers(result)
+
+
+def _write_text(model: str, prompt: str | None, compare: bool, writing: dict, where: dict,
+                json: str | None) -> None:
+    from systolith.sim.commands import complete as command
+    from systolith.sim.progress import Progress
+
+    request = command.Request(model=command.model_of(model, prompt), prompt=prompt,
+                              compare=compare, **_writing(writing, where))
     quiet = json == "-"
     result = command.complete(
         request, progress=Progress(),
@@ -125,11 +165,18 @@ def _write_text(model: str, prompt: str | None, tokens: int | None, slide: bool,
         fail("logits or tokens differ from those of the functional device")
 
 
-def _embed(model: str, path: Path, where: dict, json: str | None) -> None:
+def _embed(model: str, text: str | None, path: Path | None, placement: str | None, where: dict,
+           json: str | None) -> None:
     from systolith.sim.commands import embed as command
     from systolith.sim.progress import Progress
 
-    result = command.embed(command.Request(model=model, **where), command.texts_of(path),
+    if text is None and path is None:
+        fail(f"{model} is a sentence encoder: give it a text, or --text FILE with one a line",
+             USAGE)
+    if text is not None and not text.strip():
+        fail("the text is empty; give at least one word", USAGE)
+    texts = [text] if path is None else command.texts_of(path)
+    result = command.embed(command.Request(model=model, placement=placement, **where), texts,
                            progress=Progress())
     if write_json(result.as_json(), json):
         command.print_embedded(result)
@@ -139,6 +186,8 @@ def _run_layer(model: str, layer: str, prompt: str | None, save: str | None, whe
                json: str | None) -> None:
     if save and layer == "all":
         fail("--save writes one layer: name it with --layer N", USAGE)
+    if where.pop("without"):
+        fail("--without-core is for whole models; the attention of a layer runs on one core", USAGE)
     from systolith.sim.commands import run as command
     from systolith.sim.progress import Progress
     from systolith.sim.report import print_report
@@ -161,6 +210,8 @@ def similarity(
         "--model", metavar="MODEL", help="Name of a sentence encoder, or its folder.")] = "minilm",
     config: ConfigName = "sim16",
     device: DeviceOption = "functional",
+    placement: Placement = None,
+    without_core: WithoutCore = None,
     json: Json = None,
 ) -> None:
     """Cosine of the embeddings of two sentences: 1 for the same meaning, about 0 for unrelated."""
@@ -171,7 +222,8 @@ def similarity(
         if not (first.strip() and second.strip()):
             fail("a text is empty; give two sentences", USAGE)
         request = command.Request(model=model, config=config, device=device,
-                                  max_cycles=DEFAULT_MAX_CYCLES)
+                                  max_cycles=DEFAULT_MAX_CYCLES, placement=placement,
+                                  without=without_core or ())
         result = command.embed(request, [first, second], progress=Progress())
         if write_json({"similarity": result.similarity, **result.as_json()}, json):
             typer.echo(f"{result.similarity:.4f}")

@@ -14,6 +14,7 @@ from systolith.sim.progress import Progress
 from systolith.sim.text import cores_and_cells, number, percent, print_facts
 from systolith.sw.decoder import (
     CompiledDecoder,
+    MeshDecoder,
     Session,
     StepResult,
     compile_decoder,
@@ -67,6 +68,7 @@ class Request:
     sampling: Sampling
     compare: bool = False
     memory: str = "ideal"
+    without: Sequence[int] = ()
 
 
 @dataclass(frozen=True)
@@ -117,7 +119,7 @@ class Completion:
                 "prompt_tokens": len(self.ids), "tokens": list(self.written),
                 "config": self.config.name, "device": self.request.device,
                 "stall": self.request.stall, "seed": self.request.seed,
-                "memory": self.request.memory,
+                "memory": self.request.memory, "without_cores": sorted(self.request.without),
                 "bit_exact": self.bit_exact, **self.measure.as_json(),
                 "prefill": self.prefill.as_json(), "decode": decode and decode.as_json(),
                 "parts": [part.as_json() for part in self.work],
@@ -139,9 +141,9 @@ def complete(request: Request, *, show: Callable[[str], None], progress: Progres
     prompt = model.default_prompt if request.prompt is None else request.prompt
     ids = model.encode(prompt)
     with progress.stage("compile"):
-        compiled = compile_decoder(model, config)
+        compiled = compile_decoder(model, config, off=request.without)
     with open_machine(request.device, config, stall=request.stall, seed=request.seed,
-                      memory=request.memory, progress=progress) as machine:
+                      memory=request.memory, off=request.without, progress=progress) as machine:
         with progress.stage("load weights"):
             session = open_session(compiled, machine, slide=request.slide,
                                    max_cycles=request.max_cycles)
@@ -164,7 +166,7 @@ def _same(compiled: CompiledDecoder, request: Request, ids: Sequence[int], writt
     """Whether every logit and token is that of the functional device, of a single core, for the
     same tokens."""
     core = compiled.config.core
-    alone = compiled if compiled.config.cores == 1 else CompiledDecoder(
+    alone = compiled if not isinstance(compiled, MeshDecoder) else CompiledDecoder(
         compiled.name, compiled.model, core, compiled.context)
     session = Session(alone, FunctionalDevice(core), slide=request.slide)
     inputs = [ids, *([token] for token in written)]

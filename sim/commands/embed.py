@@ -10,7 +10,9 @@ from systolith.sim.devices import open_machine
 from systolith.sim.measure import Measure, total
 from systolith.sim.progress import Progress
 from systolith.sim.text import cores_and_cells, number, percent, print_facts, print_table
+from systolith.sw.compiler.site import Site
 from systolith.sw.encoder import EncoderSession
+from systolith.sw.encoder.placement import texts_at_once
 from systolith.sw.models import ModelError
 from systolith.sw.models.encoders import load_encoder
 
@@ -90,6 +92,7 @@ def embed(request: Request, texts: Sequence[str], *, progress: Progress) -> Embe
         When the device fails.
     """
     config = get_config(request.config)
+    texts_at_once(Site.of(config, request.without), request.placement)
     result = Embedded(request, config, texts, [[]] * len(texts), runs=[0] * len(texts))
     with _session(request, config, progress) as session:
         for run, group in enumerate(session.groups(texts)):

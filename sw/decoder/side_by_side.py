@@ -72,8 +72,8 @@ class SideBySideSession:
                  max_cycles: int = DEFAULT_MAX_CYCLES):
         core = cluster.config.core
         if compiled.config.identity != core.identity:
-            raise CompileError(f"{compiled.name} was compiled for {compiled.config.name!r}, but the "
-                               f"cores are {core.name!r}; compile it for one of them")
+            raise CompileError(f"{compiled.name} was compiled for {compiled.config.name!r}, but "
+                               f"the cores are {core.name!r}; compile it for one of them")
         self.cluster, self.max_cycles = cluster, max_cycles
         self.site = Site.of_machine(cluster)
         self.lanes = [_Lane(compiled, self._core(core), slide=slide, max_cycles=max_cycles)

@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from systolith.hw.config import Config
-from systolith.sw.compiler.errors import CompileError
+from systolith.hw.config import Config, ConfigError
 from systolith.sw.compiler.site import Site
 from systolith.sw.encoder.mesh import CompiledMeshEncoder, compile_encoder_mesh, least_length
 from systolith.sw.encoder.side_by_side import SideBySideEncoder, compile_encoder_side_by_side
@@ -82,14 +81,30 @@ def placement_of(name: str | None) -> Placement:
 
     Raises
     ------
-    CompileError
+    ConfigError
         When there is none; the message lists those that exist.
     """
     chosen = name or next(iter(PLACEMENTS))
     if chosen not in PLACEMENTS:
-        raise CompileError(f"an encoder has no placement {chosen!r}; choose one of "
-                           f"{', '.join(PLACEMENTS)}")
+        raise ConfigError(f"an encoder has no placement {chosen!r}; choose one of "
+                          f"{', '.join(PLACEMENTS)}")
     return PLACEMENTS[chosen]
+
+
+def texts_at_once(site: Site, placement: str | None) -> int:
+    """Texts that run at the same time.
+
+    Raises
+    ------
+    ConfigError
+        When there is no such placement, or it is given for a single core.
+    """
+    if site.config.cores > 1:
+        return placement_of(placement).at_once(site)
+    if placement is not None:
+        raise ConfigError(f"placement {placement!r} needs several cores, and {site.config.name!r} "
+                          "has one; choose a mesh such as 'mesh4'")
+    return 1
 
 
 def compile_encoder_placed(model: QuantizedEncoder, site: Site, *, length: int,
@@ -103,8 +118,10 @@ def compile_encoder_placed(model: QuantizedEncoder, site: Site, *, length: int,
 
     Raises
     ------
+    ConfigError
+        When there is no such placement.
     CompileError
-        When there is no such placement, the model cannot be placed so, or does not fit.
+        When the model cannot be placed so, or does not fit.
     """
     return placement_of(placement).compile(model, site, length, name)
 

@@ -7,14 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from systolith.hw.config import Config
-from systolith.sw.compiler.errors import CompileError
 from systolith.sw.compiler.site import Site
 from systolith.sw.encoder.compiled import CompiledEncoder, compile_encoder, count_macs
 from systolith.sw.encoder.placement import (
     MeshEncoder,
     compile_encoder_placed,
     embed_texts,
-    placement_of,
+    texts_at_once,
 )
 from systolith.sw.encoder.quantize import quantize_encoder
 from systolith.sw.encoder.scales import calibrate_encoder
@@ -63,14 +62,15 @@ class EncoderSession:
 
     Raises
     ------
-    CompileError
+    ConfigError
         When a placement is given for a single core, or there is none of that name.
     """
 
     def __init__(self, encoder: Encoder, machine: Device | Cluster, *,
                  max_cycles: int = DEFAULT_MAX_CYCLES, placement: str | None = None):
         self.encoder, self.machine, self.max_cycles = encoder, machine, max_cycles
-        self.placement, self._at_once = placement, _at_once(machine, placement)
+        self.placement = placement
+        self._at_once = texts_at_once(Site.of_machine(machine), placement)
         self.model = quantized_encoder(encoder)
         self.counters = Counters()
         self._programs: dict[int, CompiledEncoder | MeshEncoder] = {}
@@ -182,16 +182,6 @@ class EncoderSession:
         """Cosine of the angle between the embeddings of two texts, -1 to 1."""
         a, b = self.embed([first, second])
         return float(a @ b)
-
-
-def _at_once(machine: Device | Cluster, placement: str | None) -> int:
-    """Texts that run at the same time."""
-    if isinstance(machine, Cluster):
-        return placement_of(placement).at_once(Site.of_machine(machine))
-    if placement is not None:
-        raise CompileError(f"placement {placement!r} needs several cores, and "
-                           f"{machine.config.name!r} has one; choose a mesh such as 'mesh4'")
-    return 1
 
 
 def as_floats(vector: Ints) -> Floats:

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from systolith.hw.config import ConfigError
 from systolith.hw.configs import get_config
 from systolith.sw.compiler.errors import CompileError
 from systolith.sw.compiler.site import Site
@@ -86,9 +87,9 @@ def test_a_session_keeps_clear_of_cores_that_are_off(encoder):
 
 
 def test_mistakes_are_named(encoder, model):
-    with pytest.raises(CompileError, match=r"no placement 'layers'; choose one of positions, "):
+    with pytest.raises(ConfigError, match=r"no placement 'layers'; choose one of positions, "):
         EncoderSession(encoder, FunctionalCluster(TINY), placement="layers")
-    with pytest.raises(CompileError, match="placement 'texts' needs several cores, and 'tiny'"):
+    with pytest.raises(ConfigError, match="placement 'texts' needs several cores, and 'tiny'"):
         EncoderSession(encoder, FunctionalDevice(TINY.core), placement="texts")
     with pytest.raises(CompileError, match="'tiny@4x4' has 16 cores, but one encoder runs on at"):
         compile_encoder_placed(model, Site.of(get_config("tiny@4x4")), length=20,
