@@ -90,6 +90,7 @@ def run(
                "sampling": {"temperature": temperature, "top_k": top_k, "top_p": top_p}}
     with user_errors():
         from systolith.hw.configs import get_config
+        from systolith.sw.decoder.compile import placement_of
         from systolith.sw.models.encoders import ENCODERS
 
         alone = device == "functional" and get_config(config).cores == 1
@@ -103,12 +104,9 @@ def run(
             _embed(model, text, lines, placement, where, json)
         elif lines is not None:
             _answer(model, lines, placement, writing, where, json)
-        elif placement == "texts":
+        elif placement_of(placement) == "texts":
             fail("placement 'texts' needs several texts: give them with --text FILE, one a line",
                  USAGE)
-        elif placement is not None:
-            fail(f"a language model has no placement {placement!r}; choose texts, with --text "
-                 "FILE, or leave it out", USAGE)
         elif model == "mathformer" and not writes:
             fail("mathformer chooses its model by the sign of a problem: give it as PROMPT, for "
                  "example '7*8=', or name mathformer-add, -sub, -mul or -div", USAGE)
@@ -136,8 +134,9 @@ def _answer(model: str, lines: Path, placement: str | None, writing: dict, where
     from systolith.sim.commands.complete import model_of
     from systolith.sim.commands.embed import texts_of
     from systolith.sim.progress import Progress
+    from systolith.sw.decoder.compile import placement_of
 
-    if placement not in (None, "texts"):
+    if placement is not None and placement_of(placement) != "texts":
         fail(f"--text gives each core a text of its own, placement 'texts', not {placement!r}; "
              "all cores work on one text that is given as PROMPT", USAGE)
     prompts = texts_of(lines)

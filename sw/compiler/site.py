@@ -4,16 +4,22 @@ Compilers see a chip of just so many cores, of any shape. What they give is then
 of the machine that are to run it: each stream to its core, each target in the mesh to those that
 stand for it. Nothing else in a command knows a core's place.
 """
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from systolith.hw.config import MOST_NODES, Config
 from systolith.hw.isa import ENGINES, Command, Engine, Remote, Send
 from systolith.sw.compiler.errors import CompileError
+from systolith.sw.compiler.fields import Span
 from systolith.sw.reference.addressing import targets
 from systolith.sw.runtime.cluster import Cluster, switched_off
 from systolith.sw.runtime.device import Device, Queues
 from systolith.sw.runtime.mesh_program import MeshProgram
+from systolith.sw.runtime.program import Program
+
+#: What a core does, by name: the layers, positions, heads, columns ... from the first on, up to but
+#: not with the last. Nothing where the core is off.
+Duty = Mapping[str, Span]
 
 
 @dataclass(frozen=True)
@@ -85,6 +91,12 @@ class Site:
             for core, queues in zip(self.cores, program.commands, strict=True)])
         sections = {self.cores[core]: own for core, own in program.sections.items()}
         return replace(program, config=self.config, commands=streams, sections=sections)
+
+    def everywhere(self, program: Program) -> MeshProgram:
+        """A program for a core alone, with its data in external memory, on each of the cores."""
+        count = len(self.cores)
+        return MeshProgram(self.config, self.streams([program.commands] * count),
+                           {self.cores[0]: program.sections}, program.model, program.macs * count)
 
     def streams(self, queues: Sequence[Queues]) -> list[dict[Engine, list[Command]]]:
         """Streams of all cores of the machine, of which the first cores of the site have these."""

@@ -1,7 +1,7 @@
 """Compilation of a decoder for a chip of one core or of several."""
 from collections.abc import Collection, Sequence
 
-from systolith.hw.config import Config
+from systolith.hw.config import Config, ConfigError
 from systolith.sw.compiler.allocate import CapacityError, with_advice
 from systolith.sw.compiler.errors import CompileError
 from systolith.sw.compiler.site import Site
@@ -13,6 +13,26 @@ from systolith.sw.decoder.samples import calibration_samples
 from systolith.sw.decoder.share import shares_of
 from systolith.sw.models.model import Model
 from systolith.sw.reference.quantized_decoder import QuantizedDecoder
+
+#: How several cores share the work of a decoder: heads and columns of one text, or a text each
+#: (:class:`SideBySideSession`, of a decoder that is compiled for a core alone). The first is the
+#: default.
+PLACEMENTS = ("columns", "texts")
+
+
+def placement_of(name: str | None) -> str:
+    """The placement of that name; the first for None.
+
+    Raises
+    ------
+    ConfigError
+        When there is none; the message lists those that exist.
+    """
+    chosen = name or PLACEMENTS[0]
+    if chosen not in PLACEMENTS:
+        raise ConfigError(f"a language model has no placement {chosen!r}; choose one of "
+                          f"{', '.join(PLACEMENTS)}")
+    return chosen
 
 
 def compile_decoder(model: Model, config: Config, *, off: Collection[int] = (),

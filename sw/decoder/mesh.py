@@ -6,7 +6,7 @@ from systolith.hw.isa import Command, Engine
 from systolith.sw.compiler.errors import CompileError
 from systolith.sw.compiler.gather import in_order
 from systolith.sw.compiler.schedule_mesh import schedule_mesh
-from systolith.sw.compiler.site import Site
+from systolith.sw.compiler.site import Duty, Site
 from systolith.sw.compiler.tokens import with_tokens
 from systolith.sw.compiler.verifier import verify_mesh
 from systolith.sw.decoder.choose import Choice
@@ -58,6 +58,17 @@ class MeshDecoder(CompiledDecoder):
         verify_mesh(self.config, streams)
         return self.site.place(MeshProgram(self.config, streams, dict(enumerate(sections)),
                                            self.name, macs))
+
+    def duties(self) -> list[Duty]:
+        """What each core of the machine does."""
+        result: list[Duty] = [{} for _ in range(self.site.config.cores)]
+        for number, core in zip(self.site.cores, self.cores, strict=True):
+            share = core.share
+            result[number] = {
+                "layers": (0, len(self.model.layers)), "heads": share.heads,
+                "kv_heads": share.kv_heads, "output": share.output, "hidden": share.hidden,
+                "down": share.down, "vocabulary": share.vocabulary}
+        return result
 
     def mesh_commands(self, run: Run, ids: Sequence[int]) -> list[dict[Engine, list[Command]]]:
         """The commands of each core with the addresses of the tokens' rows."""

@@ -21,7 +21,6 @@ from systolith.sw.runtime.device import (
     slowest,
     sum_counters,
 )
-from systolith.sw.runtime.mesh_program import MeshProgram
 from systolith.sw.runtime.program import Program
 
 #: Has nothing to do.
@@ -80,11 +79,9 @@ class SideBySideSession:
                       for core in self.site.cores]
         setup = compiled.setup
         assert isinstance(setup, Program)
-        self.setup = MeshProgram(
-            cluster.config, self.site.streams([setup.commands] * len(self.lanes)),
-            {self.site.cores[0]: setup.sections}, compiled.name)
-        self.setup.load(cluster)
-        self.setup.run(cluster, max_cycles)
+        placed = self.site.everywhere(setup)
+        placed.load(cluster)
+        placed.run(cluster, max_cycles)
 
     def _core(self, number: int) -> Device:
         return self.cluster.cores[number]

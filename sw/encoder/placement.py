@@ -5,12 +5,13 @@ compiles need not know where the cores are, see :mod:`systolith.sw.compiler.site
 """
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from systolith.hw.config import Config, ConfigError
-from systolith.sw.compiler.site import Site
+from systolith.sw.compiler.site import Duty, Site
 from systolith.sw.encoder.mesh import CompiledMeshEncoder, compile_encoder_mesh, least_length
 from systolith.sw.encoder.side_by_side import SideBySideEncoder, compile_encoder_side_by_side
 from systolith.sw.reference.encoder import QuantizedEncoder
@@ -31,12 +32,15 @@ class Placement:
         What is shared out, for help and messages.
     compile : function of (model, site, length, name)
         The program for texts of so many tokens.
+    duties : function of (program)
+        What each core of the machine does, as a :data:`Duty`.
     at_once : function of (site)
         Texts that run at the same time.
     """
 
     about: str
     compile: Callable[[QuantizedEncoder, Site, int, str], MeshEncoder]
+    duties: Callable[[Any], list[Duty]]
     at_once: Callable[[Site], int] = lambda site: 1
 
 
@@ -68,10 +72,29 @@ def _side_by_side(model: QuantizedEncoder, site: Site, length: int,
     return compile_encoder_side_by_side(model, site, length=length, name=name)
 
 
+def _parts_of_a_text(compiled: CompiledMeshEncoder) -> list[Duty]:
+    return [{**_all(compiled.model), "positions": own} if own[0] < own[1] else {}
+            for own in compiled.positions]
+
+
+def _a_text_each(compiled: SideBySideEncoder) -> list[Duty]:
+    duties: list[Duty] = [{} for _ in range(compiled.site.config.cores)]
+    for text, core in enumerate(compiled.site.cores):
+        duties[core] = {**_all(compiled.alone.model), "positions": (0, compiled.alone.length),
+                        "texts": (text, text + 1)}
+    return duties
+
+
+def _all(model: QuantizedEncoder) -> Duty:
+    return {"layers": (0, len(model.layers)), "heads": (0, model.heads),
+            "columns": (0, model.width)}
+
+
 #: By name; the first is taken where the user names none.
 PLACEMENTS = {
-    "positions": Placement("each core has a part of a text's positions", _by_positions),
-    "texts": Placement("each core has a text of its own", _side_by_side,
+    "positions": Placement("each core has a part of a text's positions", _by_positions,
+                           _parts_of_a_text),
+    "texts": Placement("each core has a text of its own", _side_by_side, _a_text_each,
                        lambda site: len(site.cores)),
 }
 

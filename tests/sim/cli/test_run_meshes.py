@@ -90,8 +90,8 @@ def test_mistakes_with_cores(arguments, code, text):
 
 def test_mistakes_with_texts_for_cores(tmp_path):
     path = written(tmp_path, "7*8=")
-    check_refused(systolith("run", "mathformer", "--text", path, *MESH, "--placement", "heads"), 2,
-                  "--text gives each core a text of its own, placement 'texts', not 'heads'")
+    check_refused(systolith("run", "mathformer", "--text", path, *MESH, "--placement", "columns"),
+                  2, "--text gives each core a text of its own, placement 'texts', not 'columns'")
     check_refused(systolith("run", "mathformer", "--text", path, "--compare"), 2,
                   "--compare is for a whole model")
 
