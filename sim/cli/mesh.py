@@ -26,13 +26,14 @@ class BenchCommand(TyperCommand):
 @app.command(epilog=example("systolith bench mesh --nodes 4x4 --plot mesh.png",
                             "systolith bench mesh --nodes 8x8 --pattern transpose --json -",
                             "systolith bench mesh --what area --no-crosspoint --bus-bytes 8",
-                            "systolith bench mesh --what speed-up --nodes 2x2 --core sim16"))
+                            "systolith bench mesh --what speed-up --nodes 2x2 --core sim16",
+                            "systolith bench mesh --what simulation --nodes 2x2 --core tiny"))
 def bench_mesh(
     nodes: Annotated[str, typer.Option(
         "--nodes", metavar="WxH", help="Columns and rows of the mesh.")] = "4x4",
     what: Annotated[list[str] | None, typer.Option(
-        "--what", metavar="traffic|gather|area|core-gather|speed-up",
-        help="What to measure, once for each; traffic and gather by default. The last two have "
+        "--what", metavar="traffic|gather|area|core-gather|speed-up|simulation",
+        help="What to measure, once for each; traffic and gather by default. The last three have "
         "cores on the mesh.")] = None,
     pattern: Annotated[str, typer.Option(
         "--pattern", metavar="uniform|transpose|hot-spot|all-to-one|neighbour|all",

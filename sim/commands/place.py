@@ -129,8 +129,8 @@ def _encoder(request: Request, site: Site, progress: Progress) -> Placed:
             program = site.everywhere(alone.program)
             duties: list[Duty] = [{"layers": (0, len(model.layers)), "positions": (0, length)}]
         else:
-            compiled = encoders.compile_encoder_placed(model, site, length=length, name=encoder.name,
-                                                       placement=request.placement)
+            compiled = encoders.compile_encoder_placed(
+                model, site, length=length, name=encoder.name, placement=request.placement)
             program = compiled.program
             duties = encoders.placement_of(request.placement).duties(compiled)
     return _placed(encoder.name, f"a text of {length} tokens", site, request.placement, duties,
