@@ -114,17 +114,13 @@ def compile_encoder_mesh(model: QuantizedEncoder, config: Config, *, length: int
     return CompiledMeshEncoder(program, model, positions, valid, outputs[0])
 
 
-def least_length(config: Config) -> int:
-    """Positions of the shortest text of which each core has a tile."""
-    return (config.cores - 1) * max(config.rows, config.cols) + 1
-
-
 def _positions(config: Config, length: int) -> list[Span]:
     """Positions of each core in whole tiles; the first has the most."""
     if config.cores > MOST_CORES:
         raise CompileError(f"configuration {config.name!r} has {config.cores} cores, but one "
                            f"encoder runs on at most {MOST_CORES}, such as 'mesh4'")
-    granule, least = max(config.rows, config.cols), least_length(config)
+    granule = max(config.rows, config.cols)
+    least = (config.cores - 1) * granule + 1
     if length < least:
         raise CompileError(f"length must be at least {least} on the {config.cores} cores of "
                            f"{config.name!r}, {granule} positions a core, not {length}; compile a "

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from systolith.hw.config import Config, ConfigError
 from systolith.sw.compiler.site import Duty, Site
-from systolith.sw.encoder.mesh import CompiledMeshEncoder, compile_encoder_mesh, least_length
+from systolith.sw.encoder.mesh import CompiledMeshEncoder, compile_encoder_mesh
 from systolith.sw.encoder.side_by_side import SideBySideEncoder, compile_encoder_side_by_side
 from systolith.sw.reference.encoder import QuantizedEncoder
 from systolith.sw.runtime.cluster import Cluster
@@ -54,7 +54,9 @@ def _by_positions(model: QuantizedEncoder, site: Site, length: int,
 
 
 def _padded(model: QuantizedEncoder, chip: Config, length: int) -> int:
-    return max(length, min(least_length(chip), model.positions))
+    """Positions of which each core has a tile, as far as the model has so many."""
+    least = (chip.cores - 1) * max(chip.rows, chip.cols) + 1
+    return max(length, min(least, model.positions))
 
 
 def on_site(compiled: CompiledMeshEncoder, site: Site) -> CompiledMeshEncoder:
