@@ -1,4 +1,4 @@
-"""Commands that measure: bench, trace, estimate."""
+"""Commands that measure or estimate: bench, trace, estimate, energy, scaling."""
 from pathlib import Path
 from typing import Annotated
 
@@ -183,6 +183,49 @@ def estimate(
             prompt=prompt, config=config, mhz=mhz,
             external=command.external(memory, config, ext_latency, ext_bytes))
         result = command.run(request, progress=Progress())
+        if write_json(result.as_json(), json):
+            command.print_estimated(result)
+
+
+@commands.command(epilog=example("systolith energy glassllm --length 33",
+                             "systolith energy minilm --board ulx3s-85f --plot energy.png",
+                             "systolith energy mathformer --config tiny --measure"))
+def energy(
+    model: ModelName = "glassllm",
+    config: Annotated[str | None, typer.Option(
+        "--config", metavar="NAME", help="Named configuration; the board's, or sim16.")] = None,
+    board: Annotated[str | None, typer.Option(
+        "--board", metavar="NAME", help="A board of `systolith boards`; without, a 45 nm chip.")
+    ] = None,
+    length: Annotated[int | None, typer.Option(
+        "--length", metavar="N", min=1, help="So many tokens, instead of a prompt's.")] = None,
+    prompt: Prompt = None,
+    mhz: Annotated[float | None, typer.Option(
+        "--mhz", help="Clock; the board's, or 100 MHz.")] = None,
+    measure: Annotated[bool, typer.Option(
+        "--measure", help="Measure on the RTL how often the array's bits toggle.")] = False,
+    plot: Annotated[str | None, typer.Option(
+        "--plot", metavar="FILE", callback=picture_path, help="Draw joules a token by part.")
+    ] = None,
+    json: Json = None,
+) -> None:
+    """Estimate the joules of a token out of counts of operations and published energies."""
+    if length is not None and (prompt is not None or measure):
+        fail("give --length, or --prompt and --measure, which run a text; not both", USAGE)
+    if mhz is not None and not 0 < mhz < float("inf"):
+        fail(f"--mhz must be a frequency above 0, not {mhz:g}", USAGE)
+    with user_errors():
+        from systolith.sim.commands import energy as command
+        from systolith.sim.commands.evaluate import check_plot
+        from systolith.sim.progress import Progress
+
+        if plot:
+            check_plot()
+        result = command.run(command.Request(
+            model=model, config=config, board=board, length=length, prompt=prompt, mhz=mhz,
+            measure=measure), progress=Progress())
+        if plot:
+            command.plot(result, Path(plot))
         if write_json(result.as_json(), json):
             command.print_estimated(result)
 

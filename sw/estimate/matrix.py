@@ -42,15 +42,32 @@ class MatrixModel:
 
     def _memory_reads(self, command: Product, addresses: Ints, time: int) -> Ints:
         """Numbers of the beats that read accumulators out of the memory."""
-        reads = ~_first(command)
-        for distance in range(1, FORWARDED + 1):
-            reads[distance:] &= addresses[distance:] != addresses[:-distance]
+        reads = _reads_alone(command, addresses)
         end, recent = self._recent
         for beat in range(min(FORWARDED, len(addresses))):
             # Beat -1 was in cycle `end`, and this one is in cycle `time + 1 + beat`.
             near = FORWARDED - (time + 1 + beat - end) + 1
             reads[beat] &= near <= 0 or addresses[beat] not in recent[-near:]
         return np.flatnonzero(reads)
+
+
+def accumulators_read(command: Product) -> int:
+    """Beats that read accumulators out of the memory, when no product ran shortly before."""
+    return int(_reads_alone(command, loop_sum(command, "acc").ravel()).sum())
+
+
+def loads_of(command: Product) -> int:
+    """Beats that take new weights."""
+    beats = command.count0 * command.count1 * command.count2
+    return len(range(beats)[_loads(command)])
+
+
+def _reads_alone(command: Product, addresses: Ints) -> np.ndarray:
+    """Whether each beat reads accumulators, for all that a product knows of itself."""
+    reads = ~_first(command)
+    for distance in range(1, FORWARDED + 1):
+        reads[distance:] &= addresses[distance:] != addresses[:-distance]
+    return reads
 
 
 def _first(command: Product) -> np.ndarray:
@@ -63,7 +80,7 @@ def _first(command: Product) -> np.ndarray:
     return first.ravel()
 
 
-def _loads(command: Product) -> np.ndarray | slice:
+def _loads(command: Product) -> slice:
     """Which beats take new weights."""
     if command.wgt0_stride:
         return slice(None)
