@@ -1,4 +1,4 @@
-"""``systolith energy``: an estimate of the joules of a token, out of counts and published figures."""
+"""``systolith energy``: an estimate of the joules of a token, from counts and published figures."""
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,6 +8,7 @@ from pathlib import Path
 from systolith.hw.boards.board import Board
 from systolith.hw.boards.boards import get_board
 from systolith.hw.config import Config, ConfigError
+from systolith.hw.isa import Engine, Move
 from systolith.sim.commands import estimate as cycles
 from systolith.sim.commands import trace
 from systolith.sim.progress import Progress
@@ -151,13 +152,14 @@ def _config(request: Request, board: Board | None) -> str:
 
 
 def _check_fit(done: cycles.Estimated, board: Board) -> None:
-    """Refuse a model whose image does not fit the board's external memory."""
-    needed = max((section.offset + len(section.data) for part in done.parts
-                  for program in part.programs for section in program.sections
-                  if section.memory == "ext"), default=0)
+    """Refuse a model that reaches beyond the board's external memory."""
+    needed = max((move.ext_base + (move.rows - 1) * move.ext_stride + move.row_bytes
+                  for part in done.parts for program in part.programs
+                  for move in program.commands.get(Engine.MOVE, ()) if isinstance(move, Move)),
+                 default=0)
     if needed > board.ext_bytes(done.config):
-        raise CompileError(f"{done.name} needs {number(needed)} bytes of external memory, but board "
-                           f"{board.name!r} has {number(board.ext_bytes(done.config))}")
+        raise CompileError(f"{done.name} needs {number(needed)} bytes of external memory, but "
+                           f"board {board.name!r} has {number(board.ext_bytes(done.config))}")
 
 
 def _measure(request: Request, done: cycles.Estimated, progress: Progress) -> Toggles:
@@ -177,8 +179,8 @@ def _switching(done: cycles.Estimated, toggles: Toggles | None) -> Switching:
     if toggles is None:
         return energies.switching(done.name)
     ratio = toggles.over(random_toggles(done.config))
-    return Switching(ratio["product"], ratio["sum"],
-                     f"measured now on the RTL of {done.config.name}, {number(toggles.beats)} beats")
+    return Switching(ratio["product"], ratio["sum"], f"measured now on the RTL of "
+                     f"{done.config.name}, {number(toggles.beats)} beats")
 
 
 def print_estimated(done: Estimated) -> None:
@@ -190,7 +192,7 @@ def print_estimated(done: Estimated) -> None:
         ("Source", "an ESTIMATE: counts of the cycle model times published energies, as ranges")])
     for each in done.runs:
         whole = each.total
-        print_table((each.name, "joules", "of all"), [
+        print_table((each.part.name, "joules", "of all"), [
             *((name, ends(each.joules[name], "J"), percent(_middle_share(each.joules[name], whole)))
               for name in PARTS),
             ("all", ends(whole, "J"), "")])
