@@ -197,7 +197,7 @@ def print_estimated(done: Estimated) -> None:
               for name in PARTS),
             ("all", ends(whole, "J"), "")])
         print_facts([
-            ("A token", ends(each.of_token, "J")), ("A useful MAC", f"{_numbers(each.of_mac)} pJ"),
+            ("A token", ends(each.of_token, "J")), ("A useful MAC", ends(each.of_mac * 1e-12, "J")),
             ("Power", ends(whole * (1 / each.seconds), "W"))])
     if done.toggles:
         print_facts([("Toggles", "of a bit a beat: " + ", ".join(

@@ -134,8 +134,9 @@ def assumptions(technology: Technology) -> list[str]:
         lines.append(f"device: {_ends(device.static)} W at rest, {_ends(device.clock)} pJ a cycle; "
                      f"{device.source}")
     switching = technology.switching
-    return [*lines, f"switching: {switching.product:.3g} of random products, {switching.sum:.3g} of "
-                    f"random sums; {switching.source}",
+    return [*lines,
+            f"switching: {switching.product:.3g} of random products, {switching.sum:.3g} of random "
+            f"sums; {switching.source}",
             "not counted: wires between parts, clock tree of a chip, pins, voltage regulators"]
 
 
