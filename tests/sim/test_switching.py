@@ -90,8 +90,11 @@ def product_toggles(path, weight=None):
     config = get_config("tiny")
     compiled = compile_product(config, m=256, k=4, n=4, weight=weight)
     with RtlDevice(config, trace=True) as device:
+        compiled.program.load(device)
+        device.run(compiled.program.commands)
+        # Not what the host reads afterwards: memories that it reads move the registers, too.
         device.trace(path, 0, 100_000)
-        assert compiled.run(device).bit_exact
+        device.wait()
         device.harness.trace_close()
     return measure_toggles(path)
 

@@ -8,7 +8,7 @@ import pytest
 from tests.sim.cli.invoke import systolith
 
 COMMANDS = ("run", "similarity", "eval", "generate", "disasm", "verify", "bench", "trace",
-            "estimate", "scaling", "configs", "doctor", "boards", "bitstream", "flash",
+            "estimate", "energy", "scaling", "configs", "doctor", "boards", "bitstream", "flash",
             "board-test", "virtual-board")
 
 
