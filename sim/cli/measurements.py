@@ -11,7 +11,6 @@ from systolith.sim.cli.options import (
     DeviceOption,
     Json,
     MemoryName,
-    ModelName,
     Prompt,
     check_memory,
     check_page,
