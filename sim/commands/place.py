@@ -132,7 +132,7 @@ def _encoder(request: Request, site: Site, progress: Progress) -> Placed:
             compiled = encoders.compile_encoder_placed(
                 model, site, length=length, name=encoder.name, placement=request.placement)
             program = compiled.program
-            duties = encoders.placement_of(request.placement).duties(compiled)
+            duties = compiled.duties()
     return _placed(encoder.name, f"a text of {length} tokens", site, request.placement, duties,
                    program, None, progress)
 

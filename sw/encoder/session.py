@@ -9,12 +9,8 @@ from numpy.typing import NDArray
 from systolith.hw.config import Config
 from systolith.sw.compiler.site import Site
 from systolith.sw.encoder.compiled import CompiledEncoder, compile_encoder, count_macs
-from systolith.sw.encoder.placement import (
-    MeshEncoder,
-    compile_encoder_placed,
-    embed_texts,
-    texts_at_once,
-)
+from systolith.sw.encoder.placed import PlacedEncoder
+from systolith.sw.encoder.placement import compile_encoder_placed, texts_at_once
 from systolith.sw.encoder.quantize import quantize_encoder
 from systolith.sw.encoder.scales import calibrate_encoder
 from systolith.sw.models.bert import Encoder
@@ -73,7 +69,7 @@ class EncoderSession:
         self._at_once = texts_at_once(Site.of_machine(machine), placement)
         self.model = quantized_encoder(encoder)
         self.counters = Counters()
-        self._programs: dict[int, CompiledEncoder | MeshEncoder] = {}
+        self._programs: dict[int, CompiledEncoder | PlacedEncoder] = {}
         self._loaded: int | None = None
 
     @property
@@ -81,7 +77,7 @@ class EncoderSession:
         """Of the machine."""
         return self.machine.config
 
-    def program(self, length: int) -> CompiledEncoder | MeshEncoder:
+    def program(self, length: int) -> CompiledEncoder | PlacedEncoder:
         """The program for texts of ``length`` tokens: for a core alone, or for all that are on.
 
         Raises
@@ -93,7 +89,7 @@ class EncoderSession:
             self._programs[length] = self._compile(length)
         return self._programs[length]
 
-    def _compile(self, length: int) -> CompiledEncoder | MeshEncoder:
+    def _compile(self, length: int) -> CompiledEncoder | PlacedEncoder:
         name = self.encoder.name
         if isinstance(self.machine, Cluster):
             return compile_encoder_placed(self.model, Site.of_machine(self.machine), length=length,
@@ -159,7 +155,7 @@ class EncoderSession:
         macs = count_macs(self.model, self.config, length, length)
         return Batch(as_floats(vectors), macs * len(texts), self.counters)
 
-    def _load(self, program: CompiledEncoder | MeshEncoder) -> None:
+    def _load(self, program: CompiledEncoder | PlacedEncoder) -> None:
         if isinstance(self.machine, Cluster):
             assert not isinstance(program, CompiledEncoder)
             program.load(self.machine)
@@ -167,12 +163,12 @@ class EncoderSession:
             assert isinstance(program, CompiledEncoder)
             program.load(self.machine)
 
-    def _run(self, program: CompiledEncoder | MeshEncoder,
+    def _run(self, program: CompiledEncoder | PlacedEncoder,
              ids: Sequence[Sequence[int]]) -> Sequence[NDArray[np.int16]]:
         """Run one text, or as many as run at the same time."""
         if isinstance(self.machine, Cluster):
             assert not isinstance(program, CompiledEncoder)
-            vectors, self.counters = embed_texts(program, self.machine, ids, self.max_cycles)
+            vectors, self.counters = program.embed_texts(self.machine, ids, self.max_cycles)
             return vectors
         assert isinstance(program, CompiledEncoder)
         vector, self.counters = program.embed(self.machine, ids[0], self.max_cycles)

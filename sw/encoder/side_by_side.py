@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from systolith.hw.isa import Command, Engine, Store
 from systolith.sw.compiler.allocate import check_external
 from systolith.sw.compiler.errors import CompileError
-from systolith.sw.compiler.site import Site
+from systolith.sw.compiler.site import Duty, Site
 from systolith.sw.encoder.compiled import CompiledEncoder, compile_encoder
+from systolith.sw.encoder.placed import PlacedEncoder, whole
 from systolith.sw.reference.encoder import QuantizedEncoder
 from systolith.sw.runtime.cluster import Cluster
 from systolith.sw.runtime.device import DEFAULT_MAX_CYCLES, Counters, slowest
@@ -21,7 +22,7 @@ from systolith.sw.runtime.mesh_program import MeshProgram
 
 
 @dataclass(frozen=True)
-class SideBySideEncoder:
+class SideBySideEncoder(PlacedEncoder):
     """An encoder for as many texts of one length at a time as a site has cores.
 
     Parameters
@@ -38,39 +39,27 @@ class SideBySideEncoder:
     outputs: Sequence[int]
 
     @property
-    def macs(self) -> int:
-        """Useful multiply-accumulates of a text."""
-        return self.alone.macs
-
-    @property
     def at_once(self) -> int:
         """Texts that run at the same time."""
         return len(self.site.cores)
 
     @property
     def program(self) -> MeshProgram:
-        """What the machine runs when each core has a text."""
         program = self.alone.program
         return MeshProgram(self.site.config, self._streams([program.commands] * self.at_once),
                            {self.site.cores[0]: program.sections}, program.model,
                            program.macs * self.at_once)
 
-    def load(self, cluster: Cluster) -> None:
-        """Write weights and words to the cluster, once for all texts."""
-        self.program.load(cluster)
+    def duties(self) -> list[Duty]:
+        duties: list[Duty] = [{} for _ in range(self.site.config.cores)]
+        for text, core in enumerate(self.site.cores):
+            duties[core] = {**whole(self.alone.model), "positions": (0, self.alone.length),
+                            "texts": (text, text + 1)}
+        return duties
 
     def embed_texts(self, cluster: Cluster, texts: Sequence[Sequence[int]],
                     max_cycles: int = DEFAULT_MAX_CYCLES
                     ) -> tuple[list[NDArray[np.int16]], Counters]:
-        """INT16 (d,), Q0.15, of each text, and the counters of all cores; cycles are those of the
-        slowest.
-
-        Raises
-        ------
-        CompileError
-            When there are more texts than cores, the number of tokens is not the compiled one, or
-            one is outside the vocabulary.
-        """
         if len(texts) > self.at_once:
             raise CompileError(f"{len(texts)} texts at once for {self.at_once} cores; give at most "
                                "one a core")

@@ -10,7 +10,7 @@ from systolith.sw.compiler.errors import CompileError
 from systolith.sw.compiler.site import Site
 from systolith.sw.compiler.verifier import verify_mesh
 from systolith.sw.encoder import EncoderSession, compile_encoder_placed
-from systolith.sw.encoder.placement import PLACEMENTS, embed_texts
+from systolith.sw.encoder.placement import PLACEMENTS
 from systolith.sw.models.bert import Encoder
 from systolith.sw.reference.encoder import embed
 from systolith.sw.runtime.functional import FunctionalDevice
@@ -43,7 +43,7 @@ def test_every_text_is_that_of_the_reference(model, placement, off):
     program.load(cluster)
     texts = random_texts(*[14] * PLACEMENTS[placement].at_once(site))
     for part in (texts, texts[:1]):
-        vectors, _ = embed_texts(program, cluster, part)
+        vectors, _ = program.embed_texts(cluster, part)
         for ids, vector in zip(part, vectors, strict=True):
             np.testing.assert_array_equal(vector, embed(ids, model))
 
@@ -87,8 +87,8 @@ def test_a_session_keeps_clear_of_cores_that_are_off(encoder):
 
 
 def test_mistakes_are_named(encoder, model):
-    with pytest.raises(ConfigError, match=r"no placement 'layers'; choose one of positions, "):
-        EncoderSession(encoder, FunctionalCluster(TINY), placement="layers")
+    with pytest.raises(ConfigError, match=r"no placement 'nothing'; choose one of pos"):
+        EncoderSession(encoder, FunctionalCluster(TINY), placement="nothing")
     with pytest.raises(ConfigError, match="placement 'texts' needs several cores, and 'tiny'"):
         EncoderSession(encoder, FunctionalDevice(TINY.core), placement="texts")
     with pytest.raises(CompileError, match="'tiny@4x4' has 16 cores, but one encoder runs on at"):

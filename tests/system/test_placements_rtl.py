@@ -8,7 +8,7 @@ from systolith.sim.rtl_cluster import RtlCluster
 from systolith.sw.compiler.site import Site
 from systolith.sw.decoder import SideBySideSession, compile_decoder, open_session
 from systolith.sw.encoder import compile_encoder, compile_encoder_placed
-from systolith.sw.encoder.placement import PLACEMENTS, embed_texts
+from systolith.sw.encoder.placement import PLACEMENTS
 from systolith.sw.models import load_model
 from systolith.sw.reference.decoder import Cache, decode
 from systolith.sw.reference.encoder import embed
@@ -28,7 +28,7 @@ def test_an_encoder_on_the_cores_that_are_on(placement, off):
         program.load(chip)
         for seed in range(2):
             texts = random_texts(*[14] * PLACEMENTS[placement].at_once(site), seed=seed)
-            vectors, counters = embed_texts(program, chip, texts)
+            vectors, counters = program.embed_texts(chip, texts)
             assert counters.cycles > 0
             for ids, vector in zip(texts, vectors, strict=True):
                 np.testing.assert_array_equal(vector, embed(ids, model))
@@ -74,7 +74,7 @@ def test_minilm_layers_side_by_side():
     program = compile_encoder_placed(model, Site.of(config), length=128, placement="texts")
     with RtlCluster(config) as chip:
         program.load(chip)
-        vectors, four = embed_texts(program, chip, texts)
+        vectors, four = program.embed_texts(chip, texts)
     for text, vector in zip(texts, vectors, strict=True):
         np.testing.assert_array_equal(vector, embed(text, model))
     print(f"one core {one.cycles} cycles, a text; four cores {four.cycles}, four texts")
