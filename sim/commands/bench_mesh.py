@@ -9,7 +9,7 @@ from systolith.sim.mesh.core_gather import core_gather
 from systolith.sim.mesh.gather import Gathered, gather
 from systolith.sim.mesh.patterns import PATTERNS
 from systolith.sim.mesh.player import MeshPlayer
-from systolith.sim.mesh.simulation import Cost, simulation
+from systolith.sim.mesh.simulation import Simulation, simulation
 from systolith.sim.mesh.speed_up import Point, speed_up
 from systolith.sim.mesh.traffic import Curve, measure, measure_pairs
 from systolith.sim.progress import Progress
@@ -120,24 +120,6 @@ class SpeedUp:
                      for point in self.points))
 
 
-@dataclass(frozen=True)
-class Simulation:
-    """What simulating more and more cores costs."""
-
-    costs: Sequence[Cost]
-
-    def as_json(self) -> list[dict[str, object]]:
-        """The values under their stable keys."""
-        return [asdict(cost) for cost in self.costs]
-
-    def print(self) -> None:
-        """A line a number of cores and threads."""
-        print_table(("cores", "threads", "build, processor s", "cycles/s", "cores x cycles/s"),
-                    ([number(cost.cores), number(cost.threads), f"{cost.build_seconds:.0f}",
-                      number(round(cost.cycles_per_second)), f"{cost.work_ratio:.2f}"]
-                     for cost in self.costs))
-
-
 def _traffic(request: Request, player: Callable[[], MeshPlayer], progress: Progress) -> Traffic:
     curves = []
     over = measure_pairs(player(), seed=request.seed)
@@ -173,8 +155,8 @@ def _speed_up(request: Request, player: Callable[[], MeshPlayer], progress: Prog
 
 def _simulation(request: Request, player: Callable[[], MeshPlayer],
                 progress: Progress) -> Simulation:
-    return Simulation(simulation(request.core, request.config.width, request.config.height,
-                                 progress=progress))
+    return simulation(request.core, request.config.width, request.config.height,
+                      progress=progress)
 
 
 #: What can be measured, by the names that the command line has. Each function gets the request, a

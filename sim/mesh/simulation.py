@@ -2,9 +2,9 @@
 import os
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 
 from systolith.hw.config import Config
@@ -16,6 +16,7 @@ from systolith.sim.rtl import RtlDevice
 from systolith.sim.rtl_cluster import RtlCluster
 from systolith.sim.speed.measure import processor_seconds
 from systolith.sim.store import CACHE_VARIABLE
+from systolith.sim.text import number, print_table
 from systolith.sim.verilate import RUNTIME
 from systolith.sw.compiler.attention_alone import CompiledMix, MixedResult, compile_attention_alone
 from systolith.sw.compiler.attention_mesh import compile_attention_mesh
@@ -49,7 +50,25 @@ class Cost:
     work_ratio: float
 
 
-def simulation(core: str, width: int, height: int, *, progress: Progress) -> list[Cost]:
+@dataclass(frozen=True)
+class Simulation:
+    """What simulating more and more cores costs."""
+
+    costs: Sequence[Cost]
+
+    def as_json(self) -> list[dict[str, object]]:
+        """The values under their stable keys."""
+        return [asdict(cost) for cost in self.costs]
+
+    def print(self) -> None:
+        """A line a number of cores and threads."""
+        print_table(("cores", "threads", "build, processor s", "cycles/s", "cores x cycles/s"),
+                    ([number(cost.cores), number(cost.threads), f"{cost.build_seconds:.0f}",
+                      number(round(cost.cycles_per_second)), f"{cost.work_ratio:.2f}"]
+                     for cost in self.costs))
+
+
+def simulation(core: str, width: int, height: int, *, progress: Progress) -> Simulation:
     """Build and run chips with 1, 2, 4, ... cores, in a cache of their own.
 
     Parameters
@@ -78,7 +97,7 @@ def simulation(core: str, width: int, height: int, *, progress: Progress) -> lis
             first = costs[0].cycles_per_second if costs else rates[1]
             costs += [Cost(config.cores, threads, build, rate, rate * config.cores / first)
                       for threads, rate in rates.items()]
-    return costs
+    return Simulation(costs)
 
 
 @contextmanager
