@@ -99,13 +99,14 @@ class EncoderPlan:
     A core has ``length`` positions of a text from the ``first`` on; all of those before ``valid``
     are tokens.
 
-    VEC: ``x`` residual of each text in the core, ``u`` hidden rows of one block, ``table`` of EXP2. ACT: ``q`` queries, then
-    mixed values, then rows of the feed-forward network, word ``tile * T + position``, first of all
-    positions of two blocks; ``h``, later ``hidden``: rows of two blocks; ``p`` one of
-    each of ``depth`` blocks; ``ones`` one row. WGT: ``keys`` word ``position tile * (H * head_in)
-    + head * head_in + tile``; ``values`` word ``(head * head_out + tile) * key_tiles + position
-    tile``; ``pool`` in the place of both; ``identity``. CONST: ``norms``, one more than texts, at
-    least two; ``pool_in``, ``pool_out``. ROW: ``inverse`` and ``scale`` of all rows, the rest of blocks.
+    VEC: ``x`` residual of each text in the core, ``u`` hidden rows of one block, ``table`` of EXP2.
+    ACT: ``q`` queries, then mixed values, then rows of the feed-forward network, word
+    ``tile * T + position``, first of all positions of two blocks; ``h``, later ``hidden``: rows of
+    two blocks; ``p`` one of each of ``depth`` blocks; ``ones`` one row. WGT: ``keys`` word
+    ``position tile * (H * head_in) + head * head_in + tile``; ``values`` word
+    ``(head * head_out + tile) * key_tiles + position tile``; ``pool`` in the place of both;
+    ``identity``. CONST: ``norms``, one more than texts, at least two; ``pool_in``, ``pool_out``.
+    ROW: ``inverse`` and ``scale`` of all rows, the rest of blocks.
     """
 
     length: int

@@ -2,11 +2,13 @@
 import numpy as np
 import pytest
 
-from systolith.hw.config import MEMORIES
+from systolith.hw.config import MEMORIES, Region
 from systolith.hw.configs import get_config
-from systolith.hw.isa import ENGINES, Engine, Load, Notify, Send, Store
+from systolith.hw.isa import Engine, Load, Notify, Send
 from systolith.sw.compiler.errors import CompileError
-from systolith.sw.encoder.pipeline import compile_encoder_pipeline
+from systolith.sw.compiler.schedule import CHANNELS
+from systolith.sw.encoder import compile_encoder, compile_encoder_pipeline
+from systolith.sw.runtime.functional import FunctionalDevice
 from systolith.sw.runtime.functional_cluster import FunctionalCluster
 from tests.sw.encoders import quantized, random_encoder, random_texts
 
@@ -14,6 +16,12 @@ from tests.sw.encoders import quantized, random_encoder, random_texts
 @pytest.fixture(scope="module")
 def model():
     return quantized(random_encoder(layers=4))
+
+
+@pytest.fixture(scope="module")
+def four(model):
+    """Three texts on four cores, a layer each."""
+    return compile_encoder_pipeline(model, get_config("tiny@2x2"), length=8, texts=3)
 
 
 def garbage(config, seed=3):
@@ -25,9 +33,13 @@ def garbage(config, seed=3):
     return cluster
 
 
+def moves(streams, kind):
+    return [move for move in streams[Engine.MOVE] if isinstance(move, kind)]
+
+
 @pytest.mark.parametrize(("name", "length", "valid", "texts"), [
-    ("tiny@2x1", 9, 9, 1), ("tiny@2x2", 16, 13, 5), ("tiny@3x1", 12, 12, 4), ("tall@2x1", 17, 17, 3),
-    ("tiny@3x2", 8, 8, 6), ("sim16@2x2", 20, 20, 3)])
+    ("tiny@2x1", 9, 9, 1), ("tiny@2x2", 16, 13, 5), ("tiny@3x1", 12, 12, 4),
+    ("tall@2x1", 17, 17, 3), ("sim16@2x2", 20, 20, 3)])
 def test_functional_cluster_equals_the_reference(model, name, length, valid, texts):
     config = get_config(name)
     compiled = compile_encoder_pipeline(model, config, length=length, valid=valid, texts=texts)
@@ -35,3 +47,69 @@ def test_functional_cluster_equals_the_reference(model, name, length, valid, tex
     compiled.load(cluster)
     for seed in (1, 2):
         assert compiled.run(cluster, random_texts(*[valid] * texts, seed=seed)).bit_exact
+
+
+def test_texts_come_out_as_from_one_core_one_after_the_other(model, four):
+    alone, device = compile_encoder(model, get_config("tiny"), length=8), FunctionalDevice(
+        get_config("tiny"))
+    alone.load(device)
+    texts = random_texts(8, 8, 8)
+    cluster = garbage(four.program.config)
+    four.load(cluster)
+    output, _ = four.embed(cluster, texts)
+    assert np.array_equal(output, [alone.embed(device, ids)[0] for ids in texts])
+
+
+def test_each_stage_is_beside_the_next(four, model):
+    assert list(four.stages) == [0, 1, 3, 2]
+    for core, following in zip(four.stages, four.stages[1:], strict=False):
+        sends = moves(four.program.commands[core], Send)
+        assert len(sends) == 3
+        assert {each.y_first * 2 + each.x_first for each in sends} == {following}
+    assert not moves(four.program.commands[four.stages[-1]], Send)
+
+
+def test_a_result_goes_out_after_the_next_text_has_its_first_weights(four):
+    """Moves are done in order: weights behind the result would wait for it."""
+    stream = four.program.commands[four.stages[1]][Engine.MOVE]
+    sends = [place for place, move in enumerate(stream) if isinstance(move, Send)]
+    before = stream[sends[0] - 1]
+    assert isinstance(before, Load)
+    assert not any(isinstance(move, Load) for move in stream[sends[-1]:])
+
+
+def test_residuals_of_two_texts_go_around(model):
+    """The third text comes into the place of the first, for which a credit is needed."""
+    compiled = compile_encoder_pipeline(model, get_config("tiny@2x1"), length=8, texts=3)
+    first, second, third = moves(compiled.program.commands[0], Send)
+    assert first.remote_base == third.remote_base != second.remote_base
+    assert moves(compiled.program.commands[1], Notify)
+    assert third.wait >> len(CHANNELS)
+    assert not first.wait >> len(CHANNELS)
+
+
+@pytest.mark.parametrize(("layers", "times"), [(1, 1), (4, 3)])
+def test_weights_that_fit_into_the_core_are_loaded_once(layers, times):
+    model = quantized(random_encoder(layers=2 * layers), group=10)
+    compiled = compile_encoder_pipeline(model, get_config("tiny@2x1"), length=8, texts=3)
+    loads = [move for move in moves(compiled.program.commands[0], Load)
+             if move.region == Region.WGT]
+    identity = 1
+    assert len(loads) - identity == times * (len({move.ext_base for move in loads}) - identity)
+
+
+def test_limits_are_named(model, four):
+    with pytest.raises(CompileError, match=r"has 4 layers, but .* has 6 cores; take at most one"):
+        compile_encoder_pipeline(model, get_config("tiny@3x2"), length=8, texts=2)
+    with pytest.raises(CompileError, match="needs at least 1 text, not 0"):
+        compile_encoder_pipeline(model, get_config("tiny@2x1"), length=8, texts=0)
+    small = get_config("tiny@2x1").replace(name="small@2x1", vec_depth=512)
+    with pytest.raises(CompileError, match="nearest configuration that fits is 'tiny'"):
+        compile_encoder_pipeline(model, small, length=40, texts=2)
+    with pytest.raises(CompileError, match="there are 2 texts, but the pipeline was compiled for 3"
+                       ):
+        four.streams(random_texts(8, 8))
+    with pytest.raises(CompileError, match=r"text 1 has 7 tokens, but .* compiled for 8"):
+        four.streams(random_texts(8, 7, 8))
+    with pytest.raises(CompileError, match="outside the vocabulary"):
+        four.streams([*random_texts(8, 8), [50] * 8])
