@@ -81,7 +81,7 @@ class EncoderLowering:
     def _positions_base(self, number: int) -> int:
         """First word of the positions of a block in activation memory."""
         words = self.plan.block * 2 * self.tiles.units * self.tiles.unit_in
-        return self.plan.q.base + number % 2 * words
+        return self.plan.positions.base + number % 2 * words
 
     def _position_product(self, block: Span, base: int, acc: int, part: int) -> Command:
         tiles = self.tiles

@@ -101,11 +101,12 @@ class EncoderPlan:
 
     VEC: ``x`` residual of each text in the core, ``u`` hidden rows of one block, ``table`` of EXP2.
     ACT: ``q`` queries, then mixed values, then rows of the feed-forward network, word
-    ``tile * T + position``, first of all positions of two blocks; ``h``, later ``hidden``: rows of
-    two blocks; ``p`` one of each of ``depth`` blocks; ``ones`` one row. WGT: ``keys`` word
+    ``tile * T + position``; ``positions`` of two blocks, of a single text in the place of ``q``;
+    ``h``, later ``hidden``: rows of two blocks; ``p`` one of each of ``depth`` blocks; ``ones`` one
+    row. WGT: ``keys`` word
     ``position tile * (H * head_in) + head * head_in + tile``; ``values`` word
     ``(head * head_out + tile) * key_tiles + position tile``; ``pool`` in the place of both;
-    ``identity``. CONST: ``norms``, one more than texts, at least two; ``pool_in``, ``pool_out``.
+    ``identity``. CONST: two ``norms``, or three for several texts; ``pool_in``, ``pool_out``.
     ROW: ``inverse`` and ``scale`` of all rows, the rest of blocks.
     """
 
@@ -123,6 +124,7 @@ class EncoderPlan:
     u: Buffer
     table: Buffer
     q: Buffer
+    positions: Buffer
     h: Buffer
     hidden: Buffer
     p: tuple[Buffer, ...]
@@ -180,9 +182,9 @@ def plan_encoder(model: QuantizedEncoder, config: Config, length: int, valid: in
     check_capacity(config, Region.ACC, 2 * max(tiles.widest, score_stride + mix_stride), what)
     places = {
         **_vector(take, tiles, own * texts, block, config),
-        **_activations(take, model, tiles, own, block, depth, key_tiles),
+        **_activations(take, model, tiles, own, block, depth, key_tiles, texts > 1),
         **_weights(take, model, tiles, length, key_tiles, config),
-        **_constants(take, tiles, max(2, texts + 1)), **_rows(take, own, block, depth)}
+        **_constants(take, tiles, 2 if texts == 1 else 3), **_rows(take, own, block, depth)}
     slots = _slots(take, model, tiles, config, what)
     take.check(what)
     return EncoderPlan(
@@ -197,12 +199,13 @@ def _vector(take: Allocator, tiles: Tiles, length: int, block: int, config: Conf
 
 
 def _activations(take: Allocator, model: QuantizedEncoder, tiles: Tiles, length: int, block: int,
-                 depth: int, key_tiles: int) -> Places:
-    positions = 2 * block * 2 * tiles.units * tiles.unit_in
+                 depth: int, key_tiles: int, apart: bool) -> Places:
+    words = 2 * block * 2 * tiles.units * tiles.unit_in
     wide = max(model.heads * tiles.head_in, tiles.width_in)
-    q = take.take(Region.ACT, max(length * wide, positions))
+    q = take.take(Region.ACT, max(length * wide, 0 if apart else words))
+    positions = take.take(Region.ACT, words) if apart else Buffer(Region.ACT, q.base, words)
     rows = take.take(Region.ACT, 2 * block * max(tiles.width_in, tiles.group_in))
-    return {"q": q, "h": rows, "hidden": rows,
+    return {"q": q, "positions": positions, "h": rows, "hidden": rows,
             "p": take.several(depth, Region.ACT, block * key_tiles),
             "ones": take.take(Region.ACT, key_tiles)}
 

@@ -3,6 +3,7 @@ from collections.abc import Iterator
 
 from systolith.hw.config import Config
 from systolith.hw.isa import Command
+from systolith.sw.compiler.allocate import Buffer
 from systolith.sw.compiler.fields import Span
 from systolith.sw.compiler.image import Place
 from systolith.sw.encoder.plan import EncoderPlan
@@ -34,11 +35,11 @@ class StageStream(WeightStream):
         super().__init__(model, plan, config, image)
         products = sum(4 + 2 * len(layer.groups) for layer in model.layers[slice(*layers)])
         self._stay = products <= len(plan.slots)
-        self._norms: dict[int, int] = {}
+        self._first_norm, self._norms = 2 * layers[0], dict[int, int]()
         self._bytes: dict[str, tuple[bytes, bytes, bytes]] = {}
 
     def fetch_norm(self, number: int) -> Iterator[Command]:
-        place = self._norm_place(number).base
+        place = self.norm(number)
         if self._norms.get(place) != number:
             self._norms[place] = number
             yield from super().fetch_norm(number)
@@ -51,6 +52,11 @@ class StageStream(WeightStream):
         """Another place in external memory, to which :meth:`finish` stores from now on."""
         self.output = self.image.place(self._output_buffer())
         return self.output
+
+    def _norm_place(self, number: int) -> Buffer:
+        # That of the input has a place of its own: it is needed while the text before goes on.
+        first, *others = self.plan.norms
+        return first if number == self._first_norm else others[number % 2]
 
     def _data(self, name: str) -> tuple[bytes, bytes, bytes]:
         if name not in self._bytes:

@@ -66,7 +66,7 @@ class WeightStream:
         return self._norm_place(number).base
 
     def _norm_place(self, number: int) -> Buffer:
-        return self.plan.norms[number % len(self.plan.norms)]
+        return self.plan.norms[number % 2]
 
     # Loads -----------------------------------------------------------------------------------
 

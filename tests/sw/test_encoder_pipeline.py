@@ -49,6 +49,15 @@ def test_functional_cluster_equals_the_reference(model, name, length, valid, tex
         assert compiled.run(cluster, random_texts(*[valid] * texts, seed=seed)).bit_exact
 
 
+def test_three_layers_on_a_core():
+    """Column constants of more norms than a core has places for."""
+    model = quantized(random_encoder(layers=5))
+    compiled = compile_encoder_pipeline(model, get_config("tiny@2x1"), length=8, texts=3)
+    cluster = garbage(compiled.program.config)
+    compiled.load(cluster)
+    assert compiled.run(cluster, random_texts(8, 8, 8)).bit_exact
+
+
 def test_texts_come_out_as_from_one_core_one_after_the_other(model, four):
     alone, device = compile_encoder(model, get_config("tiny"), length=8), FunctionalDevice(
         get_config("tiny"))
