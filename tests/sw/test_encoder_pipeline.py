@@ -4,10 +4,11 @@ import pytest
 
 from systolith.hw.config import MEMORIES, Region
 from systolith.hw.configs import get_config
-from systolith.hw.isa import Engine, Load, Notify, Send
+from systolith.hw.isa import Engine, Load, Notify, Pass, Product, Send
 from systolith.sw.compiler.errors import CompileError
 from systolith.sw.compiler.schedule import CHANNELS
 from systolith.sw.encoder import compile_encoder, compile_encoder_pipeline
+from systolith.sw.encoder.stage import among
 from systolith.sw.runtime.functional import FunctionalDevice
 from systolith.sw.runtime.functional_cluster import FunctionalCluster
 from tests.sw.encoders import quantized, random_encoder, random_texts
@@ -105,6 +106,26 @@ def test_weights_that_fit_into_the_core_are_loaded_once(layers, times):
              if move.region == Region.WGT]
     identity = 1
     assert len(loads) - identity == times * (len({move.ext_base for move in loads}) - identity)
+
+
+def test_the_next_text_is_embedded_before_this_one_is_done(four, model):
+    """Loads of words and products of positions stand among the products of the text before."""
+    streams, words = four.program.commands[0], four.words
+    places = [place for place, move in enumerate(streams[Engine.MOVE])
+              if isinstance(move, Load) and move.ext_base == words]
+    sends = [place for place, move in enumerate(streams[Engine.MOVE]) if isinstance(move, Send)]
+    assert len(places) == 3 * 8
+    assert places[8:16] == sorted(places[8:16])
+    assert max(places[8:16]) < sends[0] < min(places[16:])
+
+
+def test_guests_stand_before_every_second_of_the_last_products():
+    products = [Product(count0=number) for number in range(1, 6)]
+    others = [Pass(rows=number) for number in range(1, 6)]
+    work = [command for pair in zip(products, others, strict=True) for command in pair]
+    guests = [[Pass(rows=10)], [Pass(rows=11), Pass(rows=12)]]
+    assert [*among(work, guests)] == [*work[:2], *guests[0], *work[2:6], *guests[1], *work[6:]]
+    assert [*among(work, [])] == work
 
 
 def test_limits_are_named(model, four):
