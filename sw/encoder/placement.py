@@ -10,6 +10,7 @@ from systolith.hw.config import ConfigError
 from systolith.sw.compiler.site import Site
 from systolith.sw.encoder.mesh import compile_encoder_mesh
 from systolith.sw.encoder.placed import PlacedEncoder, PlacedText
+from systolith.sw.encoder.placed_pipeline import PlacedPipeline, texts_of
 from systolith.sw.encoder.side_by_side import compile_encoder_side_by_side
 from systolith.sw.reference.encoder import QuantizedEncoder
 
@@ -45,10 +46,16 @@ def _side_by_side(model: QuantizedEncoder, site: Site, length: int, name: str) -
     return compile_encoder_side_by_side(model, site, length=length, name=name)
 
 
+def _by_layers(model: QuantizedEncoder, site: Site, length: int, name: str) -> PlacedEncoder:
+    return PlacedPipeline.on(site, model, length, name)
+
+
 #: By name; the first is taken where the user names none.
 PLACEMENTS = {
     "positions": Placement("each core has a part of a text's positions", _by_positions,
                            lambda site: 1),
+    "layers": Placement("each core has some layers, texts go from core to core", _by_layers,
+                        texts_of),
     "texts": Placement("each core has a text of its own", _side_by_side,
                        lambda site: len(site.cores)),
 }

@@ -22,7 +22,8 @@ TINY = get_config("tiny@2x2")
 
 @pytest.fixture(scope="module")
 def model():
-    return quantized(random_encoder())
+    """As many layers as there are cores, so that each can have one."""
+    return quantized(random_encoder(layers=4))
 
 
 @pytest.fixture(scope="module")
@@ -30,8 +31,9 @@ def encoder():
     """An encoder whose words are the numbers of tokens."""
     tokenizer = SimpleNamespace(encode=lambda text: SimpleNamespace(
         ids=[int(word) % VOCABULARY for word in text.split()]))
-    return Encoder(name="random", weights=random_encoder(), tokenizer=tokenizer, samples=tuple(
-        " ".join(map(str, ids)) for ids in random_texts(5, 9, 17, 3, 40, *[1] * 40)))
+    samples = tuple(" ".join(map(str, ids)) for ids in random_texts(5, 9, 17, 3, 40, *[1] * 40))
+    return Encoder(name="random", weights=random_encoder(layers=4), tokenizer=tokenizer,
+                   samples=samples)
 
 
 @pytest.mark.parametrize("placement", PLACEMENTS)
@@ -72,8 +74,9 @@ def test_a_session_gives_the_vectors_of_one_core(encoder, placement):
     assert ticks[-1] == (7, 7)
     groups = together.groups(texts)
     assert sorted(place for group in groups for place in group) == list(range(7))
-    assert groups == ([(0, 2, 3, 4), (5,), (1, 6)] if placement == "texts"
-                      else [(place,) for place in range(7)])
+    assert groups == {"texts": [(0, 2, 3, 4), (5,), (1, 6)],
+                      "layers": [(0, 2, 3, 4, 5), (1, 6)]}.get(
+                          placement, [(place,) for place in range(7)])
     assert together.similarity("1 2 3", "1 2 3") == pytest.approx(1)
     batch = together.run([texts[place] for place in groups[0]])
     assert batch.macs == len(groups[0]) * alone.run(texts[:1]).macs
@@ -84,6 +87,13 @@ def test_a_session_keeps_clear_of_cores_that_are_off(encoder):
     alone = EncoderSession(encoder, FunctionalDevice(TINY.core))
     np.testing.assert_array_equal(session.embed(["1 2 3 4"]), alone.embed(["1 2 3 4"]))
     assert not any(session.program(4).program.commands[3].values())
+
+
+def test_layers_are_shared_out_to_cores_side_by_side(model):
+    program = compile_encoder_placed(model, Site.of(TINY), length=9, placement="layers")
+    assert [duty["layers"] for duty in program.duties()] == [(0, 1), (1, 2), (3, 4), (2, 3)]
+    with pytest.raises(CompileError, match="9 texts for a pipeline of 8"):
+        program.embed_texts(FunctionalCluster(TINY), random_texts(*[9] * 9))
 
 
 def test_mistakes_are_named(encoder, model):

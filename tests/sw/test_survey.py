@@ -9,6 +9,7 @@ from systolith.sw.compiler.survey import packets, survey
 from systolith.sw.decoder import compile_decoder
 from systolith.sw.decoder.compiled import Shape
 from systolith.sw.encoder import compile_encoder_placed
+from systolith.sw.encoder.placement import PLACEMENTS
 from systolith.sw.models import load_model
 from systolith.sw.runtime.functional_cluster import FunctionalCluster
 from systolith.sw.runtime.mesh_program import MeshProgram
@@ -44,9 +45,9 @@ def test_packets_are_beats_and_signals():
         (0, 16 // TINY.bus_bytes), (0, 1)]
 
 
-@pytest.mark.parametrize("placement", ["positions", "texts"])
+@pytest.mark.parametrize("placement", PLACEMENTS)
 def test_moves_are_those_that_the_counters_count(placement):
-    compiled = compile_encoder_placed(quantized(random_encoder()), Site.of(TINY), length=16,
+    compiled = compile_encoder_placed(quantized(random_encoder(layers=4)), Site.of(TINY), length=16,
                                       placement=placement)
     cluster = FunctionalCluster(TINY)
     compiled.load(cluster)

@@ -22,7 +22,7 @@ TINY = get_config("tiny@2x2")
 @pytest.mark.parametrize("off", [(), (2,), (0, 3)])
 def test_an_encoder_on_the_cores_that_are_on(placement, off):
     """Those that are off are held in reset."""
-    model, site = quantized(random_encoder()), Site.of(TINY, off)
+    model, site = quantized(random_encoder(layers=4)), Site.of(TINY, off)
     program = compile_encoder_placed(model, site, length=14, placement=placement)
     with RtlCluster(TINY, off=off) as chip:
         program.load(chip)
