@@ -57,7 +57,7 @@ class WishboneHost(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         bus, access = self.bus, Signal(HostRequest())
-        active, gone, done = Signal(), Signal(), Signal()
+        active, gone, done = (Signal(name=name) for name in ("active", "gone", "done"))
         m.d.comb += [
             active.eq(bus.cyc & bus.stb),
             access.address.eq(bus.adr << (WORD_BYTES - 1).bit_length()),

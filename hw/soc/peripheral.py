@@ -8,6 +8,9 @@ from systolith.hw.core import chip_ports
 from systolith.hw.soc.host import WishboneHost
 from systolith.hw.soc.memory import WishboneMemory
 
+#: Name of the chip in the peripheral.
+CHIP = "chip"
+
 
 class Peripheral(wiring.Component):
     """The chip with a slave for its host port and a master for its external memory.
@@ -43,7 +46,7 @@ class Peripheral(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.chip = chip = Chip(config=self._config)
+        m.submodules[CHIP] = chip = Chip(config=self._config)
         m.submodules.host = host = self._host
         m.submodules.memory = memory = self._memory
         connect(m, flipped(self.host), host.bus)

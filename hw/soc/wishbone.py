@@ -4,7 +4,7 @@ from amaranth.lib.wiring import In, Out
 
 
 class Wishbone(wiring.Signature):
-    """A Wishbone B4 bus, seen from its master; names as in the specification without their suffixes.
+    """A Wishbone B4 bus, seen from its master, with the names of the specification.
 
     Parameters
     ----------
