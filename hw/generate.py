@@ -5,8 +5,9 @@ from dataclasses import asdict
 
 from systolith.hw import isa
 from systolith.hw.chip import CORE, Chip
-from systolith.hw.config import Config, ConfigError
+from systolith.hw.config import CORE_SHIFT, Config, ConfigError
 from systolith.hw.core import Core
+from systolith.hw.host import host_bytes
 from systolith.hw.soc.peripheral import CHIP, Peripheral
 from systolith.hw.verilog import Design, to_verilog
 
@@ -34,7 +35,9 @@ def generate(config: Config, *, port: str = "native") -> tuple[str, dict]:
         JSON values. ``name``, ``top``, ``port``, ``identity`` (value of the ID register),
         ``isa_version``, ``isa_sha256``, ``verilog_sha256``; ``parameters``: all sizes of the
         configuration; ``ports``: name, direction and width of the top module's ports;
-        ``memories``: name, depth, width in bits and numbers of read and write ports of each.
+        ``memories``: name, depth, width in bits and numbers of read and write ports of each;
+        ``regions``: name, byte address and bytes of what the host reaches in core 0;
+        ``core_stride``: bytes from there to the same of the next core.
 
     Raises
     ------
@@ -49,6 +52,9 @@ def generate(config: Config, *, port: str = "native") -> tuple[str, dict]:
         "parameters": {name: value for name, value in asdict(config).items() if name != "name"},
         "ports": [port._asdict() for port in design.ports],
         "memories": [memory._asdict() for memory in design.memories],
+        "regions": [{"name": region.name, "address": config.host_address(region), "bytes": size}
+                    for region, size in host_bytes(config).items()],
+        "core_stride": 1 << CORE_SHIFT,
     }
     return design.text, manifest
 

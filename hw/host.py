@@ -23,6 +23,12 @@ class HostRequest(data.StructLayout):
         super().__init__({"write": 1, "address": ADDRESS_BITS, "data": 32})
 
 
+def host_bytes(config):
+    """Bytes of each region, as the host reaches them: dict of int by Region, in address order."""
+    return {Region.REGISTERS: REGISTER_BYTES, Region.QUEUES: 4 * len(ENGINES),
+            **{region: config.region_bytes(region) for region in MEMORIES}}
+
+
 def allowed(m, config, access):
     """Whether a core can execute an access, whichever core its address names.
 
@@ -41,9 +47,7 @@ def allowed(m, config, access):
     """
     inside = Signal()
     region, offset = access.address[REGION_SHIFT:CORE_SHIFT], access.address[:OFFSET_BITS]
-    limits = {region: config.region_bytes(region) for region in MEMORIES}
-    limits |= {Region.REGISTERS: REGISTER_BYTES, Region.QUEUES: 4 * len(ENGINES)}
-    for target, limit in limits.items():
+    for target, limit in host_bytes(config).items():
         with m.If(region == target):
             m.d.comb += inside.eq(offset < limit)
     direction = Mux(access.write, region != Region.ACC, region != Region.QUEUES)

@@ -12,7 +12,7 @@ import pyslang.driver
 import pytest
 
 from systolith.hw import isa
-from systolith.hw.config import Config, ConfigError
+from systolith.hw.config import Config, ConfigError, Region
 from systolith.hw.configs import CONFIGS, get_config
 from systolith.hw.generate import generate
 from systolith.sim.toolchain import find_verilator
@@ -59,6 +59,16 @@ def test_manifest(chip):
                      f"{name}__ready": (opposite[direction], 1)}
     ports = {port["name"]: (port["direction"], port["width"]) for port in manifest["ports"]}
     assert ports == expected
+
+
+def test_regions_of_the_manifest(chip):
+    config, _, manifest, _ = chip
+    regions = {region["name"]: region for region in manifest["regions"]}
+    assert regions.keys() == Region.__members__.keys()
+    assert regions["REGISTERS"] == {"name": "REGISTERS", "address": 0, "bytes": 256}
+    assert (regions["ACT"]["address"], regions["ACT"]["bytes"]) == (
+        2 << 22, config.act_depth * config.rows)
+    assert manifest["core_stride"] == config.host_address(Region.REGISTERS, core=1)
 
 
 def test_memories_of_the_manifest(chip):

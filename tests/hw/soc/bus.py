@@ -9,19 +9,19 @@ class Refused(Exception):
 
 
 class _Side:
-    """The signals ``<prefix>__…`` of a bus."""
+    """The signals of a bus, whose names start with ``prefix`` and two underscores, or one."""
 
-    def __init__(self, dut, prefix, *, stall, seed):
-        self._dut, self._prefix, self._stall = dut, prefix, stall
+    def __init__(self, dut, prefix, *, stall, seed, separator="__"):
+        self._dut, self._prefix, self._stall = dut, prefix + separator, stall
         self._random = random.Random(f"{prefix} {stall} {seed}")
         self._edge = RisingEdge(dut.clk)
 
     def _get(self, name):
-        return int(self._dut[f"{self._prefix}__{name}"].value)
+        return int(self._dut[self._prefix + name].value)
 
     def _set(self, **values):
         for name, value in values.items():
-            self._dut[f"{self._prefix}__{name}"].value = value
+            self._dut[self._prefix + name].value = value
 
     def _holds_back(self):
         return self._random.random() < self._stall
@@ -36,6 +36,8 @@ class Master(_Side):
         Probability of a cycle without an access before each.
     pipelined : bool
         Withdraw ``stb``, but not ``cyc``, when ``stall`` is 0.
+    classic : bool
+        The slave has no ``stall``.
 
     Attributes
     ----------
@@ -43,9 +45,10 @@ class Master(_Side):
         Of the last access, the first and the last included.
     """
 
-    def __init__(self, dut, prefix, *, stall=0.0, pipelined=False, seed=0):
-        super().__init__(dut, prefix, stall=stall, seed=seed)
-        self._pipelined = pipelined
+    def __init__(self, dut, prefix, *, stall=0.0, pipelined=False, classic=False, seed=0,
+                 separator="__"):
+        super().__init__(dut, prefix, stall=stall, seed=seed, separator=separator)
+        self._pipelined, self._classic = pipelined, classic
         self.cycles = 0
         self._set(cyc=0, stb=0, we=0, adr=0, sel=0, dat_w=0)
 
@@ -67,18 +70,32 @@ class Master(_Side):
     async def access(self, address, data=None, *, sel=15, limit=1000):
         """Read, or write ``data``; returns what was read."""
         await self.begin(address, data, sel)
+        return await self.end(limit=limit)
+
+    async def end(self, *, limit=1000):
+        """Wait for the end of what has begun; returns what was read."""
         for self.cycles in range(1, limit):
             await self._edge
             ack, err = self._get("ack"), self._get("err")
-            assert self._get("stall") == (not (ack or err))
+            assert self._classic or self._get("stall") == (not (ack or err))
             if ack or err:
                 assert not (ack and err)
                 word = self._get("dat_r")
                 self._set(stb=0, cyc=int(self._pipelined))
                 if err:
-                    raise Refused(f"{address:#x}")
+                    raise Refused
                 return word
         raise AssertionError(f"no answer in {limit} cycles")
+
+    async def store(self, address, data):
+        """Write bytes, whole words, from an address on."""
+        for place in range(0, len(data), 4):
+            await self.access(address + place, int.from_bytes(data[place:place + 4], "little"))
+
+    async def load(self, address, size):
+        """Read bytes, whole words."""
+        words = [await self.access(address + place) for place in range(0, size, 4)]
+        return b"".join(word.to_bytes(4, "little") for word in words)
 
 
 class Memory(_Side):
@@ -122,7 +139,8 @@ class Memory(_Side):
     def _offered(self):
         if not (self._get("cyc") and self._get("stb")):
             return None
-        return self._get("we"), self._get("adr"), self._get("sel"), self._get("dat_w")
+        write = self._get("we")
+        return write, self._get("adr"), self._get("sel"), self._get("dat_w") if write else None
 
     def _serve(self, write, word, sel, data):
         assert sel == (1 << self._width) - 1

@@ -9,12 +9,12 @@ from cocotb.triggers import ClockCycles
 from systolith.hw.config import Config, Region
 from systolith.hw.host import HostRequest
 from systolith.hw.soc.host import WishboneHost
-from tests.bench import Stream, reset, simulate
+from tests.bench import Stream, parameters, reset, simulate
 from tests.hw.soc.bus import Master, Refused
 
 CONFIG = Config(name="wb", rows=4, cols=4, lanes=2, act_depth=64, wgt_depth=16, vec_depth=64,
                 const_depth=16, acc_depth=16, row_depth=16, bus_bytes=4)
-MESH = CONFIG.replace(name="wb mesh", mesh_width=2)
+MESH = CONFIG.replace(name="wb mesh", mesh_width=3)
 CONFIGS = {config.cores: config for config in (CONFIG, MESH)}
 
 
@@ -52,6 +52,9 @@ def refused(config):
     yield from ((register + 0x100, None, 15), (queue + 12, 5, 15))
     yield from ((acc, 5, 15), (queue, None, 15))
     yield from ((act, 5, sel) for sel in (0, 1, 3, 7, 14))
+    if config.cores == MESH.cores:
+        yield from ((config.host_address(Region.REGISTERS, core=MESH.cores), data, 15)
+                    for data in (None, 5))
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -74,7 +77,7 @@ async def reads_what_it_wrote(dut, stall, pipelined):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def what_is_refused_does_not_reach_the_chip(dut):
     chip, master = await started(dut)
-    for address, data, sel in refused(CONFIG):
+    for address, data, sel in refused(CONFIGS[parameters()["cores"]]):
         with pytest.raises(Refused):
             await master.access(address, data, sel=sel)
         assert master.cycles == 2
@@ -119,9 +122,10 @@ async def ended(dut, cycles):
 
 @pytest.mark.parametrize("cores", CONFIGS)
 def test_wishbone_host(cores):
-    simulate(WishboneHost(config=CONFIGS[cores]), f"wishbone_host{cores}", __name__)
+    simulate(WishboneHost(config=CONFIGS[cores]), f"wishbone_host{cores}", __name__,
+             parameters={"cores": cores})
 
 
 def test_the_window_holds_all_cores():
     width = {cores: len(WishboneHost(config=config).bus.adr) for cores, config in CONFIGS.items()}
-    assert width == {1: 23, 2: 24}
+    assert width == {1: 23, 3: 25}

@@ -2,14 +2,17 @@
 """The whole peripheral: programs that are run over Wishbone give the functional device's bytes."""
 import cocotb
 import pytest
+from cocotb.triggers import ClockCycles
 
 from systolith.hw.config import MEMORIES, Config, Region
-from systolith.hw.isa import ENGINES, Control, Register, status_field
+from systolith.hw.isa import Control, Engine, Load, Register, status_field
 from systolith.hw.soc.peripheral import Peripheral
 from systolith.sw.runtime.functional import FunctionalDevice
+from systolith.sw.runtime.program import Program
 from tests.bench import parameters, reset, simulate
 from tests.hw.programs import EXT_USED, chain, fill
 from tests.hw.soc.bus import Master, Memory, Refused
+from tests.hw.soc.driver import Driver
 
 CONFIG = Config(name="part", rows=4, cols=4, lanes=4, act_depth=256, wgt_depth=64, acc_depth=64,
                 vec_depth=128, const_depth=64, row_depth=64, queue_depth=128, bus_bytes=4,
@@ -19,41 +22,15 @@ CONFIGS = {config.name: config for config in (CONFIG, WIDE)}
 BASE = 0x4000_0000
 
 
-class System:
+class System(Driver):
     """What is around the peripheral, and the driver of the processor."""
 
     def __init__(self, dut, *, stall):
-        self.config = CONFIGS[parameters()["config"]]
-        self.master = Master(dut, "host", stall=stall)
-        self.memory = Memory(dut, "memory", bytearray(self.config.ext_bytes), base=BASE,
-                             width=self.config.bus_bytes, stall=stall)
+        config = CONFIGS[parameters()["config"]]
+        super().__init__(config, Master(dut, "host", stall=stall))
+        self.memory = Memory(dut, "memory", bytearray(config.ext_bytes), base=BASE,
+                             width=config.bus_bytes, stall=stall)
         dut.memory_base.value = BASE
-
-    async def write(self, region, offset, data):
-        for place in range(0, len(data), 4):
-            await self.master.access(self.config.host_address(region, offset + place),
-                                     int.from_bytes(data[place:place + 4], "little"))
-
-    async def read(self, region, offset, size):
-        words = [await self.master.access(self.config.host_address(region, offset + place))
-                 for place in range(0, size, 4)]
-        return b"".join(word.to_bytes(4, "little") for word in words)
-
-    async def register(self, offset):
-        return int.from_bytes(await self.read(Region.REGISTERS, offset, 4), "little")
-
-    async def control(self, value):
-        await self.write(Region.REGISTERS, Register.CONTROL, value.to_bytes(4, "little"))
-
-    async def run(self, queues):
-        """Push commands, start, and wait for the end."""
-        for engine in ENGINES:
-            for command in queues[engine]:
-                for word in command.encode():
-                    await self.write(Region.QUEUES, 4 * engine, word.to_bytes(4, "little"))
-        await self.control(Control.RUN | Control.CLEAR_COUNTERS)
-        while not status_field(status := await self.register(Register.STATUS), "idle"):
-            assert not status_field(status, "error")
 
 
 async def started(dut, *, stall=0.0):
@@ -76,7 +53,8 @@ async def a_program_gives_the_bytes_of_the_functional_device(dut, stall):
     program = chain(config, repeat=2)
     functional.run(program)
     functional.wait()
-    await system.run(program)
+    await system.start(Program(config, program).words())
+    await system.finish()
     for region in MEMORIES:
         size = config.region_bytes(region)
         if region != Region.ACC:
@@ -109,11 +87,55 @@ async def a_stray_access_stops_nothing(dut):
     assert not status_field(status, "error")
 
 
+@cocotb.test(timeout_time=200, timeout_unit="us")
+async def a_reset_of_the_core_leaves_no_cycle_unfinished(dut):
+    """The memory checks that its master keeps to what it has begun."""
+    system = await started(dut, stall=0.8)
+    config, beats = system.config, 8
+    load = Load(region=Region.ACT, rows=1, row_bytes=beats * config.bus_bytes, base=0)
+    words = Program(config, {Engine.MOVE: [load]}).words()
+    for cycles in range(0, 40, 3):
+        await system.start(words)
+        await system.master.idle(cycles)
+        await system.set_register(Register.CONTROL, Control.RESET)
+    await system.master.idle(50)
+    system.memory.content[:] = b"\x5a" * config.ext_bytes
+    await system.start(words)
+    await system.finish()
+    assert await system.read(Region.ACT, 0, load.row_bytes) == b"\x5a" * load.row_bytes
+    assert system.memory.accesses > beats  # some of the earlier loads had begun
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def a_reset_in_an_access_ends_nothing_and_starts_it_again(dut):
+    system = await started(dut)
+    for cycles in range(1, REGISTER_READ):
+        await system.master.begin(system.address(Region.REGISTERS, Register.ID))
+        for rst in [0] * (cycles - 1) + [1]:
+            dut.rst.value = rst
+            await ClockCycles(dut.clk, 1)
+            assert not dut.host__ack.value
+        dut.rst.value = 0
+        assert await system.master.end() == system.config.identity
+        assert system.master.cycles == REGISTER_READ
+        await system.master.idle(10)
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def memory_that_refuses_stops_nothing(dut):
+    system = await started(dut)
+    system.memory.refuses = True
+    load = Load(region=Region.ACT, rows=1, row_bytes=system.config.bus_bytes)
+    await system.start(Program(system.config, {Engine.MOVE: [load]}).words())
+    await system.finish()
+    assert dut.memory_error.value
+
+
 #: Cycles of an access, the first and the last included, as docs/soc.md tells them.
 WRITE, REGISTER_READ, MEMORY_READ = 2, 6, 7
 
 
-@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.parametrize("name", [CONFIG.name, pytest.param(WIDE.name, marks=pytest.mark.slow)])
 def test_peripheral(name):
     simulate(Peripheral(config=CONFIGS[name]), f"peripheral_{name}", __name__,
              parameters={"config": name})
