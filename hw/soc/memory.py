@@ -10,8 +10,8 @@ from systolith.hw.soc.wishbone import Wishbone
 class WishboneMemory(wiring.Component):
     """Reads and writes beats in the system's memory, one at a time.
 
-    Classic cycles: ``cyc`` and ``stb`` stay until ``ack`` or ``err``. With a memory that answers at
-    once a write takes one cycle and a read two.
+    Classic cycles: ``cyc`` and ``stb`` stay until ``ack`` or ``err``. The next access begins in the
+    cycle after the end of one, so a beat takes as many cycles as the memory: at least one.
 
     A beat that the memory refuses with ``err`` counts as done, and reads as whatever is on
     ``dat_r``: the chip's port knows no errors. ``error`` tells it.
@@ -44,10 +44,11 @@ class WishboneMemory(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         request, write, read, bus = self.user.request, self.user.write, self.user.read, self.bus
-        ended = Signal()
+        ended, free = Signal(), Signal()
         m.d.comb += [
             # A read waits for the place of its answer, so that it need not be held back later.
-            bus.stb.eq(request.valid & Mux(request.p.write, write.valid, ~read.valid)),
+            free.eq(~read.valid | read.ready),
+            bus.stb.eq(request.valid & Mux(request.p.write, write.valid, free)),
             bus.cyc.eq(bus.stb), bus.we.eq(request.p.write), bus.sel.eq(~0),
             bus.adr.eq((self.base | request.p.address)[(self._bus_bytes - 1).bit_length():]),
             bus.dat_w.eq(write.payload),

@@ -35,6 +35,17 @@ async def what_is_written_is_read(dut, stall):
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
+async def beats_take_no_longer_than_the_memory(dut):
+    _, user, _ = await started(dut)
+    count = 50
+    reading = cocotb.start_soon(user.read.receive(count))
+    asking = cocotb.start_soon(user.request.send([{"address": 0, "write": 0}] * count))
+    await ClockCycles(dut.clk, 2 * count + 2)  # the memory takes two
+    assert asking.done()
+    assert reading.done()
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
 async def a_refused_beat_is_told_for_ever(dut):
     memory, user, _ = await started(dut)
     memory.refuses = True
