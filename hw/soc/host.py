@@ -16,6 +16,11 @@ def window_bits(config):
     return CORE_SHIFT + (config.cores - 1).bit_length()
 
 
+def host_bus(config):
+    """Signature of the bus to a chip."""
+    return Wishbone(data_bits=8 * WORD_BYTES, address_bits=window_bits(config), stall=True)
+
+
 class WishboneHost(wiring.Component):
     """Turns Wishbone accesses of 32 bits into requests of the host, one at a time.
 
@@ -48,8 +53,7 @@ class WishboneHost(wiring.Component):
     def __init__(self, *, config):
         self._config = config
         super().__init__({
-            "bus": In(Wishbone(data_bits=8 * WORD_BYTES, address_bits=window_bits(config),
-                               stall=True)),
+            "bus": In(host_bus(config)),
             "request": Out(stream.Signature(HostRequest())),
             "response": In(stream.Signature(32)),
         })

@@ -7,6 +7,11 @@ from systolith.hw.external_share import ExternalUser
 from systolith.hw.soc.wishbone import Wishbone
 
 
+def memory_bus(bus_bytes):
+    """Signature of the bus to memory, for beats of so many bytes."""
+    return Wishbone(data_bits=8 * bus_bytes, address_bits=32)
+
+
 class WishboneMemory(wiring.Component):
     """Reads and writes beats in the system's memory, one at a time.
 
@@ -37,7 +42,7 @@ class WishboneMemory(wiring.Component):
         self._bus_bytes = bus_bytes
         super().__init__({
             "user": In(ExternalUser(bus_bytes=bus_bytes)),
-            "bus": Out(Wishbone(data_bits=8 * bus_bytes, address_bits=32)),
+            "bus": Out(memory_bus(bus_bytes)),
             "base": In(32), "error": Out(1),
         })
 

@@ -5,8 +5,8 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from systolith.hw.chip import Chip
 from systolith.hw.core import chip_ports
-from systolith.hw.soc.host import WishboneHost
-from systolith.hw.soc.memory import WishboneMemory
+from systolith.hw.soc.host import WishboneHost, host_bus
+from systolith.hw.soc.memory import WishboneMemory, memory_bus
 
 #: Name of the chip in the peripheral.
 CHIP = "chip"
@@ -35,20 +35,17 @@ class Peripheral(wiring.Component):
 
     def __init__(self, *, config):
         chip_ports(config)  # checks it
-        self._host = WishboneHost(config=config)
-        self._memory = WishboneMemory(bus_bytes=config.bus_bytes)
         self._config = config
         super().__init__({
-            "host": self._host.signature.members["bus"],
-            "memory": self._memory.signature.members["bus"],
+            "host": In(host_bus(config)), "memory": Out(memory_bus(config.bus_bytes)),
             "memory_base": In(32), "memory_error": Out(1),
         })
 
     def elaborate(self, platform):
         m = Module()
         m.submodules[CHIP] = chip = Chip(config=self._config)
-        m.submodules.host = host = self._host
-        m.submodules.memory = memory = self._memory
+        m.submodules.host = host = WishboneHost(config=self._config)
+        m.submodules.memory = memory = WishboneMemory(bus_bytes=self._config.bus_bytes)
         connect(m, flipped(self.host), host.bus)
         connect(m, memory.bus, flipped(self.memory))
         connect(m, host.request, chip.host_request)

@@ -22,7 +22,7 @@ def generate(
         "FuseSoC.")] = "native",
     json: Json = None,
 ) -> None:
-    """Write the chip's Verilog and a manifest of its ports, memories and parameters."""
+    """Write the chip's Verilog and a manifest of its ports, memories and addresses."""
     with user_errors():
         from systolith.hw.configs import get_config
         from systolith.sim.commands.generate import write_chip

@@ -1,15 +1,20 @@
 # amaranth: UnusedElaboratable=no
 """The whole peripheral: programs that are run over Wishbone give the functional device's bytes."""
+import re
+
 import cocotb
 import pytest
+from amaranth import Value
+from amaranth.lib.wiring import In
 from cocotb.triggers import ClockCycles
 
 from systolith.hw.config import MEMORIES, Config, Region
+from systolith.hw.configs import get_config
 from systolith.hw.isa import Control, Engine, Load, Register, status_field
 from systolith.hw.soc.peripheral import Peripheral
 from systolith.sw.runtime.functional import FunctionalDevice
 from systolith.sw.runtime.program import Program
-from tests.bench import parameters, reset, simulate
+from tests.bench import ROOT, parameters, reset, simulate
 from tests.hw.programs import EXT_USED, chain, fill
 from tests.hw.soc.bus import Master, Memory, Refused
 from tests.hw.soc.driver import Driver
@@ -17,7 +22,7 @@ from tests.hw.soc.driver import Driver
 CONFIG = Config(name="part", rows=4, cols=4, lanes=4, act_depth=256, wgt_depth=64, acc_depth=64,
                 vec_depth=128, const_depth=64, row_depth=64, queue_depth=128, bus_bytes=4,
                 ext_bytes=1 << 17)
-WIDE = CONFIG.replace(name="wide", rows=16, cols=16, lanes=16, bus_bytes=16)
+WIDE = CONFIG.replace(name="wide", rows=8, cols=8, lanes=8, bus_bytes=8)
 CONFIGS = {config.name: config for config in (CONFIG, WIDE)}
 BASE = 0x4000_0000
 
@@ -139,6 +144,29 @@ WRITE, REGISTER_READ, MEMORY_READ = 2, 6, 7
 def test_peripheral(name):
     simulate(Peripheral(config=CONFIGS[name]), f"peripheral_{name}", __name__,
              parameters={"config": name})
+
+
+def page_tables():
+    """Rows of the tables of docs/soc.md, as lists of their cells."""
+    lines = (ROOT / "docs" / "soc.md").read_text().splitlines()
+    return [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if line[:1] == "|"]
+
+
+def test_the_page_lists_all_ports():
+    part = Peripheral(config=get_config("sim16"))
+    ports = {"__".join(map(str, path)): ("input" if member.flow == In else "output",
+                                         str(len(Value.cast(value))))
+             for path, member, value in part.signature.flatten(part)}
+    ports |= {"clk": ("input", "1"), "rst": ("input", "1")}
+    listed = {name: (row[1], row[2]) for row in page_tables() if row[1] in ("input", "output")
+              for name in re.findall(r"`(\w+)`", row[0])}
+    assert listed == ports
+
+
+def test_the_page_tells_the_cycles_of_an_access():
+    rows = dict(row for row in page_tables() if len(row) == 2)
+    assert (rows["write"], rows["read of a register"], rows["read of a memory"]) == (
+        str(WRITE), str(REGISTER_READ), str(MEMORY_READ))
 
 
 def test_rejects():
