@@ -18,7 +18,7 @@ class SystemPort(wiring.Signature):
 
     A request is accepted in a cycle with ``valid`` and ``ready``; the master keeps it unchanged
     until it is accepted, or the core halts. ``address`` is a byte offset in the region, a multiple
-    of ``bus_bytes``. Accepted reads give ``read_data`` exactly ``SYSTEM_READ_LATENCY`` cycles after
+    of ``bus_bytes``. Accepted reads give ``read_data`` exactly ``system_read_latency`` cycles after
     acceptance. An address past the memory's end must not be presented: the master checks it.
     """
 
@@ -48,7 +48,7 @@ class EnginePort(wiring.Signature):
 
 
 class AccumulatorReadPort(wiring.Signature):
-    """Vector unit (master) reads accumulators: ``data`` comes ``config.read_cycles`` cycles after
+    """Vector unit (master) reads accumulators: ``data`` comes ``config.source_latency`` cycles after
     ``valid & ready``."""
 
     def __init__(self, config):
