@@ -98,9 +98,9 @@ class Config:
     bus_bytes : int
         Bytes a cycle of the system bus and of the external memory: 4, 8 or 16; at most a word of
         the activation, weight and vector memories.
-    normalize_cycles : int
-        Cycles in which the sum of a row's reduction is normalized: 2, or 4 for the clock of an
-        FPGA. All that waits for a reduction waits as long.
+    scalar_cycles : int
+        Cycles from the sum of a row's reduction to what is stored of it: 6, or 10 for the clock of
+        an FPGA. All that waits for a reduction waits as long.
     read_cycles : int
         Cycles from an address to the data of the accumulators and of the vector unit's memories:
         1, or 2 with the register that a block RAM of an FPGA has behind it. A pass is a cycle
@@ -137,7 +137,7 @@ class Config:
     semaphores: int = 16
     semaphore_width: int = 8
     bus_bytes: int = 4
-    normalize_cycles: int = 2
+    scalar_cycles: int = 6
     read_cycles: int = 1
     port_cycles: int = 0
     ext_bytes: int = 1 << 24
@@ -159,7 +159,8 @@ class Config:
         self._check("semaphore_width", 2, 8)
         widest = min(self.rows, self.cols, 2 * self.lanes, 16)
         self._check("bus_bytes", 4, widest, power=True)
-        self._check("normalize_cycles", 2, 4, power=True)
+        if self.scalar_cycles not in (6, 10):
+            raise ConfigError(f"scalar_cycles must be 6 or 10, not {self.scalar_cycles}")
         self._check("read_cycles", 1, 2)
         self._check("port_cycles", 0, 1)
         for field in ("mesh_width", "mesh_height"):
@@ -256,7 +257,7 @@ class Config:
     @property
     def reduction_latency(self) -> int:
         """Cycles from the start of a row's last beat in the vector unit to its reduction."""
-        return 24 + self.source_latency + self.normalize_cycles + self.lanes.bit_length()
+        return 20 + self.source_latency + self.scalar_cycles + self.lanes.bit_length()
 
     def depth(self, region: Region) -> int:
         """Words of a memory."""

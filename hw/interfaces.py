@@ -33,7 +33,8 @@ class EnginePort(wiring.Signature):
     """Between sequencer (master) and engine.
 
     ``command`` carries the fields of the engine's command (see each engine for its layout) whose
-    waits are satisfied; the engine takes it when it starts. ``retire`` pulses once for each
+    waits are satisfied; the engine takes it when it starts. The fields are there from the cycle
+    before ``command.valid`` on, so an engine may look at them early. ``retire`` pulses once for each
     command, in order, when all its writes have been done. ``active``: a command is being issued.
     ``stall``: active, but nothing was issued this cycle. ``error`` with ``cause`` (one cycle is
     enough): the command being issued is at fault; the engine issues nothing more. ``halt`` from

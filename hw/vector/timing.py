@@ -4,7 +4,6 @@ from systolith.hw.vector.combine import COMBINE_LATENCY
 from systolith.hw.vector.function import FUNCTION_LATENCY
 from systolith.hw.vector.reduce import reduce_latency
 from systolith.hw.vector.saturate import SATURATE_LATENCY
-from systolith.hw.vector.scalar import scalar_latency
 from systolith.hw.vector.scale import SCALE_LATENCY
 from systolith.hw.vector.scale_word import SCALE_WORD_LATENCY
 from systolith.hw.vector.sink import SINK_LATENCY
@@ -24,7 +23,7 @@ WRITE_AT = SINK_AT + SINK_LATENCY
 
 def reduction_at(config):
     """Cycle, after the start of a row's last beat, in which the row's reduction is written."""
-    return RESULT_AT + reduce_latency(config.lanes) + scalar_latency(config.normalize_cycles)
+    return RESULT_AT + reduce_latency(config.lanes) + config.scalar_cycles
 
 
 # Fields of a beat that a stage and all that follow it need.

@@ -87,7 +87,9 @@ class Harness:
         execute(command, self.model)
 
     async def issue(self, command: Command) -> None:
-        """Hand a command to the hardware only."""
+        """Hand a command to the hardware only; it is shown a cycle before it is offered."""
+        self.engine.payload.value = self.engine_bits(command)
+        await self._edge
         await self.engine.send([payload(command)])
         self.started += 1
 

@@ -41,7 +41,7 @@ def small_config(name: str, **changes) -> Config:
 
 def config_of(size: str, given: dict) -> Config:
     return small_config(size, **{key: given[key] for key in (
-        "tables", "normalize_cycles", "read_cycles", "port_cycles") if key in given})
+        "tables", "scalar_cycles", "read_cycles", "port_cycles") if key in given})
 
 
 def run(size: str, testcase: str, **given) -> None:
@@ -181,7 +181,7 @@ async def latencies(dut):
         cycles[name] = [cycle - watcher.result() for cycle in harness.retire_cycles]
     late = harness.config.reduction_latency
     assert cycles == {"plain": [harness.config.pass_latency], "reducing": [late],
-                      "mixed": [late, late + 1, late + 2]}
+                      "mixed": [late, late + 2, late + 4]}
 
 
 async def first_beat(harness: Harness) -> int:
@@ -192,10 +192,10 @@ async def first_beat(harness: Harness) -> int:
         await cocotb.triggers.RisingEdge(harness.dut.clk)
 
 
-@pytest.mark.parametrize(("normalize_cycles", "read_cycles", "port_cycles"),
-                         [(2, 1, 0), (4, 1, 0), (4, 2, 1)])
-def test_latencies(normalize_cycles, read_cycles, port_cycles):
-    run("tiny", "latencies", normalize_cycles=normalize_cycles, read_cycles=read_cycles,
+@pytest.mark.parametrize(("scalar_cycles", "read_cycles", "port_cycles"),
+                         [(6, 1, 0), (10, 1, 0), (10, 2, 1)])
+def test_latencies(scalar_cycles, read_cycles, port_cycles):
+    run("tiny", "latencies", scalar_cycles=scalar_cycles, read_cycles=read_cycles,
         port_cycles=port_cycles)
 
 
