@@ -1,0 +1,87 @@
+"""Each block of a family in each mode that netlists use: what the netlist does on random input is
+what its source says, which knows nothing of the block."""
+import ctypes
+import json
+from collections import Counter
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from systolith.sim.flow.netlist import Netlist
+from systolith.sim.flow.synthesis import synthesize
+from systolith.sim.gate.gates import gate_verilog
+from systolith.sim.progress import Progress
+from systolith.sim.toolchain import ToolchainError
+from systolith.sim.verilate import build_library
+
+HERE = Path(__file__).parent
+CYCLES = 30_000
+
+#: Instances of the sources, in the order of their places in `q`.
+INSTANCES = {
+    "ecp5": ["rows", "halves", "nines", "fours", "twos", "ones", "late_rows", "late_halves",
+             "content", "shallow", "bare", "registered", "controlled", "positive"],
+    "ice40": ["rows", "bytes", "fours", "twos", "huge", "products"],
+}
+#: What they become.
+BLOCKS = {"ecp5": {"DP16KD": 9, "TRELLIS_DPR16X4": 2, "MULT18X18D": 4},
+          "ice40": {"SB_RAM40_4K": 4, "SB_SPRAM256KA": 1, "SB_MAC16": 1}}
+
+
+class Built(NamedTuple):
+    """Cells by type, and the Verilog of the netlist."""
+
+    cells: Counter
+    gates: str
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """By family."""
+    found = {}
+    for family in BLOCKS:
+        folder = tmp_path_factory.mktemp(family)
+        (folder / "source.v").write_text((HERE / f"{family}.v").read_text())
+        synthesize(family, folder=folder, source="source.v", top="source")
+        path = folder / "netlist.json"
+        netlist = Netlist(json.loads(path.read_text()), top="source")
+        found[family] = Built(Counter(cell["type"] for cell in netlist.cells.values()),
+                              gate_verilog(family, path, folder=folder, top="source"))
+    return found
+
+
+def differing(family, gates):
+    """Instances whose netlist did something else than the source."""
+    parts = [(HERE / "pair.v").read_text(), (HERE / f"{family}.v").read_text(),
+             gates.replace("module source(", "module gates(")]
+    library = build_library("\n".join(parts), top="pair", harness=HERE / "pair.cpp",
+                            progress=Progress(quiet=True))
+    run = ctypes.CDLL(str(library)).systolith_pair
+    run.restype, run.argtypes = ctypes.c_uint64, [ctypes.c_uint64]
+    found = run(CYCLES)
+    return [name for bit, name in enumerate(INSTANCES[family]) if found >> bit & 1]
+
+
+@pytest.mark.parametrize("family", BLOCKS)
+def test_a_netlist_does_what_its_source_says(built, family):
+    found = built[family].cells
+    assert {kind: found[kind] for kind in BLOCKS[family]} == BLOCKS[family]
+    assert differing(family, built[family].gates) == []
+
+
+@pytest.mark.parametrize(("family", "good", "bad", "differ"), [
+    ("ecp5", ".SIGNEDA(1'h1)", ".SIGNEDA(1'h0)", ["bare", "registered", "controlled"]),
+    ("ecp5", '.REGMODE_B("OUTREG")', '.REGMODE_B("NOREG")', ["late_rows", "late_halves"]),
+    ("ice40", ".MODE_8x8(1'h1)", ".MODE_8x8(1'h0)", ["products"]),
+    ("ice40", ".READ_MODE(2'h1)", ".READ_MODE(2'h0)", ["bytes"])])
+def test_a_wrong_mode_is_noticed(built, family, good, bad, differ):
+    gates = built[family].gates
+    assert good in gates
+    assert differing(family, gates.replace(good, bad)) == differ
+
+
+def test_a_mode_without_a_model_is_refused(built):
+    gates = built["ecp5"].gates
+    with pytest.raises(ToolchainError, match="inverted clock, which this model lacks"):
+        differing("ecp5", gates.replace('.CLKAMUX("CLKA")', '.CLKAMUX("INV")'))
