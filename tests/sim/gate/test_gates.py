@@ -1,5 +1,4 @@
 """Boards at gate level: their netlists answer as their sources do, in the same cycles."""
-import json
 
 import pytest
 
@@ -7,16 +6,15 @@ from systolith.hw.boards.boards import BOARDS
 from systolith.hw.configs import get_config
 from systolith.sim.board import SimulatedTop
 from systolith.sim.flow import board_netlist
-from systolith.sim.virtual_board import VirtualBoard
 from systolith.sw.compiler import compile_product
 from systolith.sw.runtime.serial import SerialDevice
 from tests.hw.boards.test_top import Echo
 from tests.sim.board_wire import BoardDevice
-from tests.sim.cli.invoke import run
 from tests.sw.link_model import FaultyWire
 
 
-@pytest.mark.parametrize("name", ["icebreaker", "orangecrab-25f"])
+@pytest.mark.parametrize("name", [
+    "icebreaker", pytest.param("orangecrab-25f", marks=pytest.mark.slow)])
 def test_a_small_machine_answers_at_gate_level(name, tmp_path, monkeypatch):
     """In a cache of its own: a user's must not hold this machine as that of a board."""
     monkeypatch.setenv("SYSTOLITH_CACHE", str(tmp_path))
