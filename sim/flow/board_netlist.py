@@ -1,5 +1,4 @@
 """From a board to its Verilog and to its netlist, from the cache or made."""
-import shutil
 from pathlib import Path
 
 from systolith.hw.boards.board import Board
@@ -8,12 +7,12 @@ from systolith.hw.boards.top import TOP, BoardTop
 from systolith.hw.configs import get_config
 from systolith.hw.verilog import to_verilog
 from systolith.sim.chip import hardware_digest
-from systolith.sim.flow import absorb, netlist, synthesis
-from systolith.sim.flow.tools import find_tool
+from systolith.sim.flow import synthesis
 from systolith.sim.progress import Progress
 from systolith.sim.store import cached, digest
 
 _SOURCE = f"{TOP}.v"
+#: Its name in the folder.
 NETLIST = "netlist.json"
 
 
@@ -50,13 +49,4 @@ def board_netlist(board: Board, *, clocks_per_bit: float | None = None,
         When Yosys is missing or fails.
     """
     source = board_verilog(board, clocks_per_bit=clocks_per_bit, progress=progress)
-
-    def synthesize(folder: Path) -> None:
-        shutil.copy(source, folder)
-        with progress.stage("Yosys"):
-            synthesis.synthesize(board.family, folder=folder, source=_SOURCE, top=TOP)
-
-    key = digest(source.read_bytes(), find_tool("yosys").version,
-                 synthesis.script(board.family, source=_SOURCE, top=TOP),
-                 *(Path(module.__file__ or "").read_bytes() for module in (absorb, netlist)))
-    return cached("synthesis", key, synthesize)
+    return synthesis.synthesized(board.family, source.read_text(), top=TOP, progress=progress)

@@ -1,7 +1,7 @@
 // A block of an ECP5 in each mode that netlists use. Its name in the netlist is that of the
 // instance; 36 bits of `q` belong to it.
 module source (input clock, input [127:0] random, output [36 * 16 - 1:0] q);
-  assign q[36 * 14 +: 72] = 0;
+  assign q[36 * 15 +: 36] = 0;
 
   // One port writes, the other reads: by the width that Yosys chooses for the depth.
   ram #(.ADDRESS(9), .WIDTH(36), .BYTE(9)) rows (clock, random, q[36 * 0 +: 36]);
@@ -14,15 +14,16 @@ module source (input clock, input [127:0] random, output [36 * 16 - 1:0] q);
   ram #(.ADDRESS(9), .WIDTH(36), .BYTE(9), .LATE(1)) late_rows (clock, random, q[36 * 6 +: 36]);
   ram #(.ADDRESS(10), .WIDTH(18), .BYTE(9), .LATE(1)) late_halves (
     clock, random, q[36 * 7 +: 36]);
+  ram #(.ADDRESS(11), .WIDTH(9), .BYTE(9), .LATE(1)) late_nines (clock, random, q[36 * 8 +: 36]);
   // Content from the start.
-  ram #(.ADDRESS(9), .WIDTH(36), .BYTE(36), .CONTENT(1)) content (clock, random, q[36 * 8 +: 36]);
+  ram #(.ADDRESS(9), .WIDTH(36), .BYTE(36), .CONTENT(1)) content (clock, random, q[36 * 9 +: 36]);
   // In tables of logic, read at once.
-  shallow shallow (clock, random, q[36 * 9 +: 36]);
+  shallow shallow (clock, random, q[36 * 10 +: 36]);
 
-  product #(.REGISTERS(0)) bare (clock, random, q[36 * 10 +: 36]);
-  product #(.REGISTERS(1)) registered (clock, random, q[36 * 11 +: 36]);
-  product #(.REGISTERS(1), .CONTROLLED(1)) controlled (clock, random, q[36 * 12 +: 36]);
-  product #(.REGISTERS(1), .SIGNED(0)) positive (clock, random, q[36 * 13 +: 36]);
+  product #(.REGISTERS(0)) bare (clock, random, q[36 * 11 +: 36]);
+  product #(.REGISTERS(1)) registered (clock, random, q[36 * 12 +: 36]);
+  product #(.REGISTERS(1), .CONTROLLED(1)) controlled (clock, random, q[36 * 13 +: 36]);
+  product #(.REGISTERS(1), .SIGNED(0)) positive (clock, random, q[36 * 14 +: 36]);
 endmodule
 
 // Never reads a word that is written.

@@ -1,29 +1,36 @@
 // A block of an iCE40 in each mode that netlists use. Its name in the netlist is that of the
 // instance; 36 bits of `q` belong to it.
 module source (input clock, input [127:0] random, output [36 * 16 - 1:0] q);
-  assign q[36 * 6 +: 360] = 0;
+  assign q[36 * 7 +: 324] = 0;
 
   ram #(.ADDRESS(8), .WIDTH(16), .BYTE(8)) rows (clock, random, q[36 * 0 +: 36]);
   ram #(.ADDRESS(9), .WIDTH(8), .BYTE(8)) bytes (clock, random, q[36 * 1 +: 36]);
   ram #(.ADDRESS(10), .WIDTH(4), .BYTE(4)) fours (clock, random, q[36 * 2 +: 36]);
   ram #(.ADDRESS(11), .WIDTH(2), .BYTE(2)) twos (clock, random, q[36 * 3 +: 36]);
+  ram #(.ADDRESS(11), .WIDTH(2), .CONTENT(1)) content (clock, random, q[36 * 6 +: 36]);
   huge huge (clock, random, q[36 * 4 +: 36]);
   products products (clock, random, q[36 * 5 +: 36]);
 endmodule
 
 // Never reads a word that is written.
-module ram #(parameter ADDRESS = 8, WIDTH = 16, BYTE = 8) (
+module ram #(parameter ADDRESS = 8, WIDTH = 16, BYTE = 8, CONTENT = 0) (
   input clock, input [127:0] random, output [35:0] q);
   (* ram_style = "block" *) reg [WIDTH - 1:0] words [0:(1 << ADDRESS) - 1];
   wire [ADDRESS - 1:0] read = random, write = random[31:16];
   wire [WIDTH / BYTE - 1:0] mask = random[35:32];
   wire [WIDTH - 1:0] data = random[127:64];
+  integer index;
+  initial
+    if (CONTENT)
+      for (index = 0; index < 1 << ADDRESS; index = index + 1)
+        words[index] = (index * 32'h9e3779b9) >> 24;
   genvar place;
   generate
-    for (place = 0; place < WIDTH / BYTE; place = place + 1)
-      always @(posedge clock)
-        if (mask[place] && read != write)
-          words[write][BYTE * place +: BYTE] <= data[BYTE * place +: BYTE];
+    if (!CONTENT)
+      for (place = 0; place < WIDTH / BYTE; place = place + 1)
+        always @(posedge clock)
+          if (mask[place] && read != write)
+            words[write][BYTE * place +: BYTE] <= data[BYTE * place +: BYTE];
   endgenerate
   reg [WIDTH - 1:0] first;
   always @(posedge clock) if (random[36]) first <= words[read];
