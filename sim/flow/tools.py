@@ -120,10 +120,10 @@ def find_tool(name: str) -> FlowTool:
 
 
 def share_folder(yosys: FlowTool) -> Path:
-    """Where Yosys has its models of cells: beside the package, or as it looks for it itself."""
+    """Where Yosys has its models of cells: in its package, or where a native one looks itself."""
     if len(yosys.command) > 1:
-        spec = importlib.util.find_spec(_SOURCES["yosys"].package)
-        return Path(spec.origin).parent / "share" if spec and spec.origin else Path("share")
+        package = importlib.util.find_spec(_SOURCES[yosys.name].package)
+        return Path(package.origin).parent / "share"
     return Path(yosys.command[0]).resolve().parent.parent / "share" / "yosys"
 
 

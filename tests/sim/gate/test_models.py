@@ -14,6 +14,8 @@ from systolith.hw.boards.top import TOP
 from systolith.sim.flow.board_netlist import NETLIST, board_netlist
 from systolith.sim.flow.netlist import Netlist
 from systolith.sim.flow.synthesis import synthesize
+from systolith.sim.flow.tools import FlowError
+from systolith.sim.gate import models
 from systolith.sim.gate.gates import gate_verilog
 from systolith.sim.progress import Progress
 from systolith.sim.toolchain import ToolchainError
@@ -104,6 +106,12 @@ def test_a_mode_without_a_model_is_refused(built):
     gates = built["ecp5"].gates
     with pytest.raises(ToolchainError, match="inverted clock, which this model lacks"):
         differing("ecp5", gates.replace('.CLKAMUX("CLKA")', '.CLKAMUX("INV")'))
+
+
+def test_models_of_yosys_that_are_missing_are_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(models, "share_folder", lambda tool: tmp_path)
+    with pytest.raises(FlowError, match=r"models of ice40 cells cannot be read: .*cells_sim\.v"):
+        models.block_models("ice40")
 
 
 @pytest.mark.slow
