@@ -78,6 +78,7 @@ ARGUMENTS = {
     "Uncore": {"config": CONFIG.replace(mesh_width=2)},
     "UartReceiver": {"step": STEP},
     "UartSender": {"step": STEP},
+    "WishboneMemory": {"bus_bytes": CONFIG.bus_bytes},
     "WordsToBeat": {"burst": BURST, "delay": 4},
 }
 #: Those that are made from a number of lanes.
