@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from systolith.hw.config import Config, Region
+from systolith.hw.config import EXTERNAL_BIT, Config, Region
 from systolith.hw.isa import ENGINES, Control, Engine, Register
 from systolith.sim.chip import chip_verilog
 from systolith.sim.harness import Harness, HarnessError, Outcome
@@ -53,7 +53,8 @@ class RtlDevice(RegisterDevice):
         progress = progress or Progress(quiet=True)
         self.config = config
         library = build_simulator(chip_verilog(config, progress=progress),
-                                  bus_bytes=config.bus_bytes, probes=True, trace=trace,
+                                  bus_bytes=config.bus_bytes, probes=not config.compact,
+                                  trace=trace,
                                   progress=progress)
         self.harness = Harness(library, ext_bytes=config.ext_bytes, latency=latency,
                                 stall_percent=stall_percent, seed=seed)
@@ -111,21 +112,30 @@ class RtlDevice(RegisterDevice):
 
     def write(self, memory: Memory, offset: int, data: bytes) -> None:
         self.check_range(memory, offset, len(data))
-        if isinstance(memory, Region):
-            self.harness.host_write(self.config.host_address(memory, offset),
+        if self._through_host(memory):
+            self.harness.host_write(self._address(memory, offset),
                                      np.frombuffer(data, "<u4"), limit=_limit(len(data)))
         else:
             self.harness.write_ext(offset, data)
 
     def read(self, memory: Memory, offset: int, size: int) -> bytes:
         self.check_range(memory, offset, size)
-        if not isinstance(memory, Region):
+        if not self._through_host(memory):
             return self.harness.read_ext(offset, size).tobytes()
         if size == 0:
             return b""
-        words = self.harness.host_read(self.config.host_address(memory, offset), size // 4,
+        words = self.harness.host_read(self._address(memory, offset), size // 4,
                                         limit=_limit(size))
         return words.astype("<u4").tobytes()
+
+    def _through_host(self, memory: Memory) -> bool:
+        """Whether the host's port leads there: a compact core has its external memory inside."""
+        return isinstance(memory, Region) or self.config.compact
+
+    def _address(self, memory: Memory, offset: int) -> int:
+        if isinstance(memory, Region):
+            return self.config.host_address(memory, offset)
+        return 1 << EXTERNAL_BIT | offset
 
     # Commands ------------------------------------------------------------------------------
 
@@ -174,4 +184,4 @@ class RtlDevice(RegisterDevice):
 
 def _limit(size: int) -> int:
     """Cycles in which the host port has certainly moved so many bytes, stalls included."""
-    return 100_000 + 100 * size
+    return 100_000 + 200 * size

@@ -74,7 +74,7 @@ def machine_of(board: Board, config: Config):
     from systolith.hw.machine import Machine
 
     return Machine(config=config, clock_hz=dividers(board).mhz * 1e6, baud=board.baud,
-                   ext_bytes=config.ext_bytes)
+                   ext_bytes=config.ext_bytes, vendor=board.family == "ice40")
 
 
 def _synthesize(board: Board, progress: Progress) -> Path:

@@ -253,8 +253,10 @@ def _move_accesses(command: Move, config: Config) -> list[Access]:
     region = Region(command.region)
     # A weight word is one bank's here, so the unit is cols bytes instead of the whole tile.
     size = config.cols if region == Region.WGT else config.word_bytes(region)
+    # A beat may be wider than that.
+    words = core[..., None] // size + np.arange(-(-config.bus_bytes // size))
     return [Access("ext", _distinct(ext // config.bus_bytes), not load),
-            Access(region, _distinct(core // size), load)]
+            Access(region, _distinct(words), load)]
 
 
 def _visited(command: Product, memory: str) -> Ints:
