@@ -37,6 +37,10 @@ ADDRESS_BITS = 31
 #: Bit of the host's byte address that means external memory, which is inside of a compact core.
 EXTERNAL_BIT = 30
 
+#: Cores that addresses tell apart, and nodes along one side of a mesh.
+MOST_CORES = 1 << ADDRESS_BITS - CORE_SHIFT
+MOST_NODES = 16
+
 #: Cycles from an accepted read on a system port to its data, the same for every memory.
 SYSTEM_READ_LATENCY = 3
 
@@ -57,9 +61,8 @@ ACCUMULATE_LATENCY = 4
 #: Cycles from a beat's start in the vector unit to its write.
 PASS_LATENCY = 23
 
-
-#: Kinds of core.
-CORES = ("full", "compact")
+#: Insides that a core may have.
+MICROARCHITECTURES = ("full", "compact")
 
 #: The array of a compact core, what its block RAMs hold at most, and the bytes of the one memory
 #: that holds all the rest: four single-port RAMs of an iCE40 UP5K.
@@ -80,7 +83,7 @@ class Config:
     ----------
     name : str
         Name under which the configuration is listed.
-    core : str
+    microarchitecture : str
         ``"full"``: engines that work side by side, a beat a cycle each. ``"compact"``: the same
         commands, registers and memories from one microprogrammed engine beside an array of 8 x 2
         cells, for the smallest FPGAs; external memory is inside the core.
@@ -121,6 +124,9 @@ class Config:
         FPGA. All that waits for a reduction waits as long.
     ext_bytes : int
         Bytes of external memory; 0 when the chip has none.
+    mesh_width, mesh_height : int
+        Cores of the chip along x and y, up to 16 each and 64 together. All are alike; core ``n`` is
+        at x = n % mesh_width, y = n // mesh_width. One core has no mesh.
 
     Raises
     ------
@@ -129,7 +135,7 @@ class Config:
     """
 
     name: str
-    core: str = "full"
+    microarchitecture: str = "full"
     rows: int
     cols: int
     lanes: int
@@ -147,11 +153,14 @@ class Config:
     bus_bytes: int = 4
     normalize_cycles: int = 2
     ext_bytes: int = 1 << 24
+    mesh_width: int = 1
+    mesh_height: int = 1
 
     def __post_init__(self):
         self._check_integers()
-        if self.core not in CORES:
-            raise ConfigError(f"core must be one of {', '.join(CORES)}, not {self.core!r}")
+        if self.microarchitecture not in MICROARCHITECTURES:
+            raise ConfigError(f"microarchitecture must be one of {', '.join(MICROARCHITECTURES)}, "
+                              f"not {self.microarchitecture!r}")
         if self.compact:
             self._check_compact()
         else:
@@ -169,6 +178,11 @@ class Config:
         widest = 4 if self.compact else min(self.rows, self.cols, 2 * self.lanes, 16)
         self._check("bus_bytes", 4, widest, power=True)
         self._check("normalize_cycles", 2, 4, power=True)
+        for field in ("mesh_width", "mesh_height"):
+            self._check(field, 1, MOST_NODES)
+        if self.cores > MOST_CORES:
+            raise ConfigError(f"a mesh of {self.mesh_width} x {self.mesh_height} has {self.cores} "
+                              f"cores, but addresses tell only {MOST_CORES} apart")
         if self.ext_bytes and not (_power_of_two(self.ext_bytes) and self.ext_bytes <= 1 << 32):
             raise ConfigError(
                 f"ext_bytes must be 0 or a power of two up to {1 << 32}, not {self.ext_bytes}")
@@ -194,6 +208,10 @@ class Config:
                                   f"not {getattr(self, field)}")
         for field, limit in COMPACT_LIMITS.items():
             self._check(field, 16, limit)
+        self._check("ext_bytes", 4, COMPACT_BYTES, power=True)
+        if self.cores > 1:
+            raise ConfigError(f"a compact core is alone on its chip, but a mesh of "
+                              f"{self.mesh_width} x {self.mesh_height} has {self.cores} cores")
         shared = sum(self.region_bytes(region) for region in COMPACT_SHARED) + self.ext_bytes
         # Three queues end with part of a command; registers and semaphores.
         shared += 4 * (3 * (self.queue_depth + 10) + TABLE_SEGMENTS * self.tables + 81)
@@ -215,13 +233,23 @@ class Config:
     @property
     def compact(self) -> bool:
         """Whether the core is the compact one."""
-        return self.core == "compact"
+        return self.microarchitecture == "compact"
+
+    @property
+    def cores(self) -> int:
+        """Cores of the chip."""
+        return self.mesh_width * self.mesh_height
+
+    @property
+    def core(self) -> "Config":
+        """The same core alone, on a chip without a mesh."""
+        return self.replace(name=self.name.partition("@")[0], mesh_width=1, mesh_height=1)
 
     # Derived sizes ---------------------------------------------------------------------------
 
     @property
     def peak_macs_per_cycle(self) -> int:
-        """Multiply-accumulates a cycle when every cell works."""
+        """Multiply-accumulates a cycle when every cell of a core works."""
         return self.rows * self.cols
 
     @property
@@ -280,7 +308,7 @@ class Config:
         sizes = dataclasses.asdict(self)
         del sizes["name"]
         if not self.compact:
-            del sizes["core"]
+            del sizes["microarchitecture"]
         return zlib.crc32(json.dumps(sizes, sort_keys=True).encode())
 
 
@@ -289,3 +317,17 @@ MEMORIES = (Region.ACT, Region.WGT, Region.VEC, Region.CONST, Region.ROW, Region
 
 #: The memories of a compact core that share its single-port RAMs.
 COMPACT_SHARED = (Region.WGT, Region.VEC, Region.CONST, Region.ROW)
+
+
+def check_one_core(config: Config, what: str) -> None:
+    """Refuse a mesh for ``what``, which knows a single core.
+
+    Raises
+    ------
+    ConfigError
+        When the configuration has several cores.
+    """
+    if config.cores > 1:
+        raise ConfigError(f"configuration {config.name!r} has {config.cores} cores, but {what} has "
+                          f"one so far; choose {config.core.name!r}, or let a language model write "
+                          "on the functional device")

@@ -1,4 +1,6 @@
 """The named configurations."""
+import re
+
 from systolith.hw.config import Config, ConfigError
 
 _SIMULATED = (
@@ -19,21 +21,27 @@ _SIMULATED = (
 )
 
 _BOARDS = (
-    # External memory is block RAM, too. The multipliers that the array leaves go to the vector
-    # unit, six a lane.
+    # The ECP5's can address an SDRAM of 32 MiB; a board without one has block RAM for a part of it.
+    # The multipliers that the array leaves go to the vector unit, six a lane.
     Config(name="ecp5-85f", rows=16, cols=8, lanes=4, act_depth=1024, wgt_depth=1024,
            acc_depth=1024, vec_depth=4096, const_depth=512, row_depth=512, bus_bytes=4,
-           normalize_cycles=4, ext_bytes=1 << 16),
+           normalize_cycles=4, ext_bytes=1 << 25),
     Config(name="ecp5-25f", rows=4, cols=4, lanes=2, act_depth=2048, wgt_depth=1024,
            acc_depth=1024, vec_depth=2048, const_depth=512, row_depth=512, bus_bytes=4,
-           normalize_cycles=4, ext_bytes=1 << 14),
+           normalize_cycles=4, ext_bytes=1 << 25),
     # Everything but activations and accumulators is in the four single-port RAMs.
-    Config(name="ice40up5k", core="compact", rows=8, cols=2, lanes=2, act_depth=256, wgt_depth=4096,
-           acc_depth=256, vec_depth=4096, const_depth=512, row_depth=512, queue_depth=128,
-           bus_bytes=4, ext_bytes=1 << 15),
+    Config(name="ice40up5k", microarchitecture="compact", rows=8, cols=2, lanes=2, act_depth=256,
+           wgt_depth=4096, acc_depth=256, vec_depth=4096, const_depth=512, row_depth=512,
+           queue_depth=128, bus_bytes=4, ext_bytes=1 << 15),
 )
 
-#: Those that are made for simulation, and all.
+#: Meshes with names of their own: the reference core, side by side.
+_MESHES = {"mesh4": "sim16@2x2", "mesh16": "sim16@4x4"}
+
+#: Core of a mesh that is named by its size alone.
+_MESH_CORE = "sim16"
+
+#: Those that are made for simulation, and all; each a single core.
 SIMULATED = {config.name: config for config in _SIMULATED}
 CONFIGS = SIMULATED | {config.name: config for config in _BOARDS}
 
@@ -41,11 +49,21 @@ CONFIGS = SIMULATED | {config.name: config for config in _BOARDS}
 def get_config(name: str) -> Config:
     """The configuration of that name.
 
+    ``CORE@WxH`` is a mesh of W x H cores of a named configuration, such as ``tiny@2x2``; ``WxH``
+    alone has ``sim16`` cores. ``mesh4`` and ``mesh16`` are 2x2 and 4x4.
+
     Raises
     ------
     ConfigError
         When there is none; the message lists those that exist.
     """
-    if name not in CONFIGS:
-        raise ConfigError(f"unknown configuration {name!r}; choose one of {', '.join(CONFIGS)}")
-    return CONFIGS[name]
+    mesh = re.fullmatch(r"(?:([\w-]+)@)?(\d+)x(\d+)", _MESHES.get(name, name))
+    core = name if mesh is None else mesh[1] or _MESH_CORE
+    if core not in CONFIGS:
+        raise ConfigError(f"unknown configuration {name!r}; choose one of "
+                          f"{', '.join([*CONFIGS, *_MESHES])}, or a mesh such as tiny@2x2")
+    if mesh is None:
+        return CONFIGS[core]
+    width, height = int(mesh[2]), int(mesh[3])
+    return CONFIGS[core].replace(name=f"{core}@{width}x{height}", mesh_width=width,
+                                 mesh_height=height)

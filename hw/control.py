@@ -9,14 +9,18 @@ from systolith.hw.interfaces import EnginePort, command_layout
 from systolith.hw.isa import ENGINES, Engine, Product
 from systolith.hw.move_walk import mover_layout
 from systolith.hw.queue import Queue
-from systolith.hw.registers import RegisterPort, Registers
-from systolith.hw.semaphores import Semaphores
+from systolith.hw.registers import MeshState, RegisterPort, Registers
+from systolith.hw.semaphores import MASK_BITS, Semaphores
 from systolith.hw.sequencer import Sequencer
 from systolith.hw.vector.issue import COMMAND_LAYOUT
 
 #: What each engine sees of its commands.
 LAYOUTS = {Engine.MOVE: mover_layout(), Engine.MATRIX: command_layout(Product),
            Engine.VECTOR: COMMAND_LAYOUT}
+
+
+#: Other cores among those who signal semaphores; the fault of one is told as the host's.
+REMOTE = len(Engine)
 
 
 class Control(wiring.Component):
@@ -39,6 +43,8 @@ class Control(wiring.Component):
         The engines.
     moved : In(1)
         The mover moved a beat.
+    mesh : In(MeshState), remote_signal : In(16)
+        The node, and semaphores that other cores signal; only where there are some.
     reset : Out(1)
         Reset the engines. This component resets itself.
     """
@@ -52,6 +58,8 @@ class Control(wiring.Component):
             "address_fault": In(1),
             **{engine.name.lower(): Out(EnginePort(LAYOUTS[engine])) for engine in ENGINES},
             "moved": In(1), "reset": Out(1),
+            **({"mesh": In(MeshState()), "remote_signal": In(MASK_BITS)}
+               if config.cores > 1 else {}),
         })
 
     def elaborate(self, platform):
@@ -59,7 +67,9 @@ class Control(wiring.Component):
         config = self._config
         m.submodules.registers = registers = Registers(config=config)
         m.submodules.counters = counters = Counters(beat_bytes=config.bus_bytes)
-        semaphores = Semaphores(count=config.semaphores, width=config.semaphore_width)
+        mesh = config.cores > 1
+        semaphores = Semaphores(count=config.semaphores, width=config.semaphore_width,
+                                signallers=len(Engine) + mesh)
         faults = Faults()
         reset = ResetInserter(self.reset)
         m.submodules.semaphores, m.submodules.faults = reset(semaphores), reset(faults)
@@ -71,6 +81,8 @@ class Control(wiring.Component):
             idle.append(sequencer.empty & ~sequencer.pending & ~sequencer.activity.active
                         & (queue.space == config.queue_depth))
         self._watch(m, registers, semaphores, faults, counters)
+        if mesh:
+            self._mesh(m, registers, semaphores, faults)
         m.d.comb += registers.idle.eq(Cat(idle).all())
         return m
 
@@ -98,11 +110,17 @@ class Control(wiring.Component):
         ]
         return queue, sequencer
 
+    def _mesh(self, m, registers, semaphores, faults):
+        connect(m, flipped(self.mesh), registers.mesh)
+        m.d.comb += semaphores.signal[REMOTE].eq(self.remote_signal)
+        with m.If(semaphores.overflow[REMOTE]):
+            m.d.comb += faults.overflow[Engine.HOST].eq(1)
+
     def _watch(self, m, registers, semaphores, faults, counters):
         m.d.comb += [
             semaphores.signal[Engine.HOST].eq(registers.signal),
             registers.semaphores.eq(semaphores.values),
-            faults.overflow.eq(semaphores.overflow), faults.overrun.eq(self.overrun),
+            faults.overflow.eq(semaphores.overflow[:len(Engine)]), faults.overrun.eq(self.overrun),
             faults.address.eq(self.address_fault),
             registers.stopped.eq(faults.stopped), registers.fault.eq(faults.fault),
             # A stopped core keeps its counters for the host to see.

@@ -5,20 +5,25 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from systolith.hw.accumulator import Accumulator
 from systolith.hw.activation_memory import ActivationMemory
-from systolith.hw.bus import Bus
+from systolith.hw.bus import MASTERS, MESH_MASTERS, Bus
 from systolith.hw.config import BEATS_IN_FLIGHT, Config
 from systolith.hw.control import Control
 from systolith.hw.external import ExternalPort, ExternalRequest
 from systolith.hw.host import HostPort, HostRequest
 from systolith.hw.isa import ENGINES
 from systolith.hw.matrix import MatrixEngine
+from systolith.hw.mesh.config import MeshConfig
+from systolith.hw.mesh.guard import DROPPED_BITS
+from systolith.hw.mesh.interface import NetworkInterface
+from systolith.hw.mesh.packet import packet_layout
+from systolith.hw.mesh.route import Place
 from systolith.hw.mover import Mover
 from systolith.hw.vector.unit import VectorUnit
 from systolith.hw.weight_memory import WeightMemory
 
 
-def core_ports(config):
-    """Members of a core's signature: host port and port to external memory."""
+def chip_ports(config):
+    """Members of a chip's signature: host port and port to external memory."""
     if not isinstance(config, Config):
         raise TypeError(f"config must be a Config, not {config!r}")
     beat = stream.Signature(8 * config.bus_bytes)
@@ -31,6 +36,16 @@ def core_ports(config):
     }
 
 
+def core_ports(config):
+    """Members of a core's signature: those of a chip, and where there are several, its node."""
+    ports = chip_ports(config)
+    if config.cores > 1:
+        packet = stream.Signature(packet_layout(MeshConfig.of(config)))
+        ports |= {"place": In(Place()), "packet_out": Out(packet), "packet_in": In(packet),
+                  "dropped": In(DROPPED_BITS)}
+    return ports
+
+
 class Core(wiring.Component):
     """Wires a core; nothing is computed here.
 
@@ -41,8 +56,6 @@ class Core(wiring.Component):
     ----------
     config : :class:`Config`
         All sizes.
-    number : int
-        Number of the core in the host's addresses.
 
     Members
     -------
@@ -50,6 +63,9 @@ class Core(wiring.Component):
         See :class:`HostPort`.
     ext_request, ext_write : Out(stream), ext_read : In(stream)
         See :class:`ExternalPort`.
+    place : In(Place), packet_out : Out(stream), packet_in : In(stream), dropped : In(16)
+        The node of the mesh, see :class:`NetworkInterface` and :class:`Router`; only where there
+        are several cores. They are all alike: their place is an input.
 
     Raises
     ------
@@ -57,10 +73,9 @@ class Core(wiring.Component):
         When ``config`` is no :class:`Config`.
     """
 
-    def __init__(self, *, config, number=0):
+    def __init__(self, *, config):
         super().__init__(core_ports(config))
         self._config = config
-        self._number = number
 
     def elaborate(self, platform):
         m = Module()
@@ -75,16 +90,32 @@ class Core(wiring.Component):
             connect(m, getattr(control, engine.name.lower()), port)
         m.d.comb += control.moved.eq(mover.moved)
         bus = self._bus(m, mover)
+        if config.cores > 1:
+            self._mesh(m, mover, bus, control)
         self._memories(m, bus, matrix, vector)
         self._host(m, bus, control)
         self._external(m, mover, control)
         return m
 
     def _bus(self, m, mover):
-        bus = Bus(bus_bytes=self._config.bus_bytes)
+        masters = MESH_MASTERS if self._config.cores > 1 else MASTERS
+        bus = Bus(bus_bytes=self._config.bus_bytes, masters=masters)
         m.submodules.bus = self._reset(bus)
         connect(m, mover.bus, bus.mover)
         return bus
+
+    def _mesh(self, m, mover, bus, control):
+        m.submodules.interface = interface = NetworkInterface(config=MeshConfig.of(self._config))
+        connect(m, mover.remote, interface.beat)
+        connect(m, interface.bus, bus.remote)
+        connect(m, interface.o, flipped(self.packet_out))
+        connect(m, flipped(self.packet_in), interface.i)
+        for place in (interface.place, control.mesh.place):
+            connect(m, flipped(self.place), place)
+        m.d.comb += [
+            interface.reset.eq(control.reset), control.remote_signal.eq(interface.signal),
+            control.mesh.swallowed.eq(interface.swallowed), control.mesh.dropped.eq(self.dropped),
+        ]
 
     def _memories(self, m, bus, matrix, vector):
         config = self._config
@@ -105,7 +136,7 @@ class Core(wiring.Component):
         connect(m, bus.row, vector.row_system)
 
     def _host(self, m, bus, control):
-        m.submodules.host = host = HostPort(config=self._config, core=self._number)
+        m.submodules.host = host = HostPort(config=self._config)
         connect(m, flipped(self.host_request), host.request)
         connect(m, host.response, flipped(self.host_response))
         connect(m, host.bus, bus.host)

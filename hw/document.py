@@ -61,14 +61,20 @@ def _registers() -> str:
         isa.Register.STATUS: "see below",
         isa.Register.QUEUE_SPACE: "free words: MOVE 9:0, MATRIX 19:10, VECTOR 29:20",
         isa.Register.SIGNAL: "write: increments the semaphores of the mask",
+        isa.Register.MESH: _field_list(isa.MESH_FIELDS) + "; 0 without a mesh",
+        isa.Register.PACKETS: _field_list(isa.PACKET_FIELDS),
         isa.Register.SEMAPHORES: "a byte each, four a register",
         isa.Register.CYCLES: "cycles in which the core was not idle",
-        isa.Register.MOVE_BYTES: "bytes moved by LOAD and STORE",
+        isa.Register.MOVE_BYTES: "bytes moved by LOAD, STORE and SEND",
         isa.Register.COUNTERS: "+ 32 * engine + 4 * counter: "
                                + ", ".join(f"{int(c)} {c.name}" for c in isa.Counter),
     }
     rows = ((f"{int(r):#04x}", f"`{r.name}`", notes[r]) for r in isa.Register)
     return "## Registers\n\n" + _table(("offset", "name", "meaning"), rows)
+
+
+def _field_list(fields) -> str:
+    return ", ".join(f"{lsb + width - 1}:{lsb} {name} ({doc})" for name, lsb, width, doc in fields)
 
 
 def _status() -> str:

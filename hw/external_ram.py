@@ -24,6 +24,8 @@ class ExternalRam(wiring.Component):
     -------
     user : In(ExternalUser)
         See :class:`~systolith.hw.external.ExternalPort`.
+    forget : In(1)
+        Drop the beat that was asked for and not taken, for a user that is reset.
 
     Raises
     ------
@@ -36,7 +38,7 @@ class ExternalRam(wiring.Component):
             raise ValueError(f"size must be a power of two of at least {2 * bus_bytes} bytes, "
                              f"not {size!r}")
         self._bus_bytes, self._size = bus_bytes, size
-        super().__init__({"user": In(ExternalUser(bus_bytes=bus_bytes))})
+        super().__init__({"user": In(ExternalUser(bus_bytes=bus_bytes)), "forget": In(1)})
 
     @property
     def size(self):
@@ -58,7 +60,9 @@ class ExternalRam(wiring.Component):
             words.write.mask.eq(writes), words.write.address.eq(word),
             words.write.data.eq(write.payload), read.payload.eq(words.read.data),
         ]
-        with m.If(reads):
+        with m.If(self.forget):
+            m.d.sync += read.valid.eq(0)
+        with m.Elif(reads):
             m.d.sync += read.valid.eq(1)
         with m.Elif(read.ready):
             m.d.sync += read.valid.eq(0)

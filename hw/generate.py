@@ -4,9 +4,10 @@ import inspect
 from dataclasses import asdict
 
 from systolith.hw import isa
-from systolith.hw.chip import Chip
+from systolith.hw.chip import CORE, Chip
 from systolith.hw.config import Config
-from systolith.hw.verilog import to_verilog
+from systolith.hw.core import Core
+from systolith.hw.verilog import Design, to_verilog
 
 #: Name of the top module.
 TOP = "chip"
@@ -27,7 +28,7 @@ def generate(config: Config) -> tuple[str, dict]:
         ``ports``: name, direction and width of the top module's ports; ``memories``: name, depth,
         width in bits and numbers of read and write ports of each.
     """
-    design = to_verilog(Chip(config=config), name=TOP)
+    design = _design(config)
     manifest = {
         "name": config.name, "top": TOP, "identity": config.identity,
         "isa_version": isa.VERSION, "isa_sha256": isa_hash(),
@@ -37,6 +38,17 @@ def generate(config: Config) -> tuple[str, dict]:
         "memories": [memory._asdict() for memory in design.memories],
     }
     return design.text, manifest
+
+
+def _design(config: Config) -> Design:
+    """The chip; of several cores, with their module once."""
+    chip = to_verilog(Chip(config=config), name=TOP)
+    if config.cores == 1:
+        return chip
+    core = to_verilog(Core(config=config), name=CORE)
+    memories = (memory._replace(name=f"{CORE}{number}.{memory.name}")
+                for number in range(config.cores) for memory in core.memories)
+    return Design(chip.text + core.text, chip.ports, (*chip.memories, *memories))
 
 
 def isa_hash() -> str:

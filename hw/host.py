@@ -30,7 +30,7 @@ class HostPort(wiring.Component):
     makes it wait; so one write a cycle is the rule. A read is answered 4 (register) or 5 (memory)
     cycles after its request when nothing waits.
 
-    Every read is answered. An access that is misaligned, to another core, beyond the end of
+    Every read is answered. An access that is misaligned, to another core than 0, beyond the end of
     a memory or of the registers, a write to ACC, a read of QUEUES, or a write beside the queues
     raises ``fault`` and has no other effect; a read then gives 0.
 
@@ -38,8 +38,6 @@ class HostPort(wiring.Component):
     ----------
     config : :class:`Config`
         Sizes of the memories.
-    core : int
-        Number of the core in the address.
 
     Members
     -------
@@ -59,19 +57,10 @@ class HostPort(wiring.Component):
         Execute nothing.
     fault : Out(1)
         An access was in error.
-
-    Raises
-    ------
-    ValueError
-        When ``core`` is out of range.
     """
 
-    def __init__(self, *, config, core):
-        if not 0 <= core < 1 << ADDRESS_BITS - CORE_SHIFT:
-            raise ValueError(f"core must be from 0 to {(1 << ADDRESS_BITS - CORE_SHIFT) - 1}, "
-                             f"not {core!r}")
+    def __init__(self, *, config):
         self._config = config
-        self._core = core
         super().__init__({
             "request": In(stream.Signature(HostRequest())),
             "response": Out(stream.Signature(32)),
@@ -132,7 +121,7 @@ class HostPort(wiring.Component):
             with m.If(region == target):
                 m.d.comb += inside.eq(offset < limit)
         direction = Mux(access.write, region != Region.ACC, region != Region.QUEUES)
-        return (inside & direction & (access.address[CORE_SHIFT:] == self._core)
+        return (inside & direction & (access.address[CORE_SHIFT:] == 0)
                 & (access.address[:2] == 0))
 
     def _registers(self, m, selected, access, offset):

@@ -36,6 +36,8 @@ class Opcode(enum.IntEnum):
     PRODUCT = 3
     PASS = 4
     TABLE = 5
+    SEND = 6
+    NOTIFY = 7
 
 
 class Cause(enum.IntEnum):
@@ -246,6 +248,55 @@ class Store(Move):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Remote(Command):
+    """What goes through the mesh. The target is a rectangle of nodes, all of them inside the mesh:
+    those with ``x_first <= x <= x_last`` and ``y_first <= y <= y_last``.
+
+    The places of the fields are those of a move, with the remote address in the place of the one
+    in external memory.
+    """
+
+    ENGINE: ClassVar[Engine] = Engine.MOVE
+
+    region: int = bits(3, "memory of this core (see the address map)")
+    rows: int = bits(16, "number of runs")
+    row_bytes: int = bits(16, "bytes of each run")
+    remote_signal: int = bits(16, "semaphores that every target increments, after all data")
+    remote_base: int = bits(OFFSET_BITS, "byte offset in the targets' memory of the first run")
+    remote_region: int = bits(3, "memory of the targets")
+    remote_stride: int = bits(OFFSET_BITS, "bytes from run to run in the targets' memory")
+    base: int = bits(OFFSET_BITS, "byte offset in this core's memory of the first run")
+    x_first: int = bits(4, "first column of the target")
+    x_last: int = bits(4, "last column of the target")
+    stride: int = bits(OFFSET_BITS, "bytes from run to run in this core's memory")
+    y_first: int = bits(4, "first row of the target")
+    y_last: int = bits(4, "last row of the target")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Send(Remote):
+    """Copy ``rows`` runs of ``row_bytes`` out of this core into the memories of other cores.
+
+    Each target writes the data at the same address; this core, where it is a target, does not.
+    Then each target, this core included, increments ``remote_signal``. What one core sends to
+    another arrives in the order of its commands, so a signal says that all data before it is there.
+    The command retires when its last packet has gone into the mesh.
+    Addresses, strides and ``row_bytes`` are in bytes and must be multiples of the bus width.
+    ACT, WGT, VEC, CONST, ROW, ACC can be sent, and all of these but ACC written.
+    """
+
+    OPCODE: ClassVar[Opcode] = Opcode.SEND
+    COUNTS: ClassVar[tuple[str, ...]] = ("rows", "row_bytes")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Notify(Remote):
+    """Let every target increment ``remote_signal``. Fields of data are ignored."""
+
+    OPCODE: ClassVar[Opcode] = Opcode.NOTIFY
+
+
+@dataclass(frozen=True, kw_only=True)
 class Product(Command):
     """A whole tiled product: three nested affine loops, one beat (``rows x cols`` MACs) a cycle.
 
@@ -351,7 +402,7 @@ class Table(Command):
 
 
 COMMANDS: dict[Opcode, type[Command]] = {
-    command.OPCODE: command for command in (Load, Store, Product, Pass, Table)}
+    command.OPCODE: command for command in (Load, Store, Product, Pass, Table, Send, Notify)}
 
 #: Words of every command of an engine, a fixed number so that a queue needs no length field.
 WORDS = {engine: max(field.word for command in COMMANDS.values() if command.ENGINE == engine
@@ -398,6 +449,8 @@ class Register(enum.IntEnum):
     STATUS = 0x0C
     QUEUE_SPACE = 0x10
     SIGNAL = 0x14
+    MESH = 0x18
+    PACKETS = 0x1C
     SEMAPHORES = 0x20
     CYCLES = 0x40
     MOVE_BYTES = 0x44
@@ -434,6 +487,20 @@ STATUS_FIELDS = (
     ("waiting", 8, 3, "bit e: engine e waits for a semaphore"),
     ("active", 11, 3, "bit e: engine e has a command active or in flight"),
     ("index", 16, 16, "index of the command that stopped the core, since reset, modulo 65536"),
+)
+
+
+#: (name, least significant bit, width, meaning) of the fields of MESH, which is 0 without one.
+MESH_FIELDS = (
+    ("x", 0, 4, "column of this core"), ("y", 4, 4, "row of this core"),
+    ("x_last", 8, 4, "last column of the mesh"), ("y_last", 12, 4, "last row of the mesh"),
+)
+
+#: The same of PACKETS. Both counts stay at their largest value; only the reset of the chip
+#: clears them.
+PACKET_FIELDS = (
+    ("swallowed", 0, 16, "packets that came while this core was reset"),
+    ("dropped", 16, 16, "packets of this core that went beyond the mesh"),
 )
 
 

@@ -4,7 +4,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect
 
 from systolith.hw.chip import Chip
-from systolith.hw.config import ADDRESS_BITS, EXTERNAL_BIT
+from systolith.hw.config import ADDRESS_BITS, EXTERNAL_BIT, ConfigError
 from systolith.hw.external_ram import ExternalRam
 from systolith.hw.external_share import ExternalShare
 from systolith.hw.link.beats import Beats
@@ -12,6 +12,9 @@ from systolith.hw.link.link import Link
 
 #: Name of the top module where the machine is simulated by itself.
 TOP = "machine"
+
+#: Members of a memory that lead out of the FPGA.
+OUTSIDE = ("pins", "data")
 
 
 class Machine(wiring.Component):
@@ -26,9 +29,9 @@ class Machine(wiring.Component):
     clock_hz, baud : number
         Clock, and bits a second of the UART.
     memory : wiring.Component, optional
-        External memory, with a member ``user`` as that of :class:`ExternalRam` and its ``size``
-        in bytes; it must survive a reset in the middle of accesses. By default block RAM of
-        ``ext_bytes``.
+        External memory, with members ``user`` and ``forget`` as those of :class:`ExternalRam`,
+        and its ``size`` in bytes. It is not reset with the chip: a memory of its own has to be
+        refreshed. By default block RAM of ``ext_bytes``.
     ext_bytes : int
         Bytes of block RAM that serve as external memory. A compact core has its own inside.
     vendor : bool
@@ -40,25 +43,32 @@ class Machine(wiring.Component):
         UART, in step with the clock.
     fault : Out(1)
         The chip's host port does not answer.
+    pins, data
+        Those of ``memory``, where it has any: to a chip beside the FPGA.
 
     Raises
     ------
+    ConfigError
+        When the chip has several cores.
     ValueError
         When the clock does not give the baud rate, or ``ext_bytes`` is no power of two.
     """
 
     def __init__(self, *, config, clock_hz, baud, memory=None, ext_bytes=1 << 16,
                  vendor=False):
+        if config.cores > 1:
+            raise ConfigError(f"{config.name!r} has {config.cores} cores, but a board has one")
         self._config, self._vendor = config, vendor
-        self._memory = memory
+        self._memory, outside = None, {}
         if config.compact:
             ext_bytes = config.ext_bytes
         else:
             self._memory = memory or ExternalRam(bus_bytes=config.bus_bytes, size=ext_bytes)
-            ext_bytes = self._memory.size
+            ext_bytes, outside = self._memory.size, self._memory.signature.members
         self._link = Link(clock_hz=clock_hz, baud=baud, ext_bytes=ext_bytes,
                           bus_bytes=config.bus_bytes)
-        super().__init__({"rx": In(1, init=1), "tx": Out(1, init=1), "fault": Out(1)})
+        super().__init__({"rx": In(1, init=1), "tx": Out(1, init=1), "fault": Out(1),
+                          **{name: outside[name] for name in OUTSIDE if name in outside}})
 
     def elaborate(self, platform):
         m = Module()
@@ -70,7 +80,14 @@ class Machine(wiring.Component):
         bus_bytes = self._config.bus_bytes
         chip, beats, share = (Chip(config=self._config), Beats(bus_bytes=bus_bytes),
                               ExternalShare(bus_bytes=bus_bytes))
-        blocks = {"chip": chip, "beats": beats, "share": share, "memory": self._memory}
+        m.submodules.memory = memory = self._memory
+        m.d.comb += memory.forget.eq(link.reset)
+        for name in OUTSIDE:
+            if name in self.signature.members:
+                flow = self.signature.members[name].flow
+                ours, theirs = getattr(self, name), getattr(memory, name)
+                m.d.comb += ours.eq(theirs) if flow is Out else theirs.eq(ours)
+        blocks = {"chip": chip, "beats": beats, "share": share}
         for name, block in blocks.items():
             m.submodules[name] = ResetInserter(link.reset)(block)
         for name in ("request", "write"):
@@ -78,7 +95,7 @@ class Machine(wiring.Component):
             connect(m, getattr(beats, name), getattr(share.link, name))
         connect(m, share.chip.read, chip.ext_read)
         connect(m, share.link.read, beats.read)
-        connect(m, share.memory, self._memory.user)
+        connect(m, share.memory, memory.user)
         self._route(m, link.port, chip, beats.port)
         return m
 

@@ -5,22 +5,37 @@ from amaranth.lib.wiring import In, Out
 
 from systolith.hw.config import MEMORIES, OFFSET_BITS, Region
 from systolith.hw.interfaces import command_layout
-from systolith.hw.isa import Cause, Load, Opcode
+from systolith.hw.isa import Cause, Load, Opcode, Send
+from systolith.hw.mesh.config import MeshConfig
+from systolith.hw.mesh.interface import remote_layout
+from systolith.hw.mesh.packet import in_mesh
 
-#: What can be loaded, and stored.
+#: What can be loaded, stored, written by other cores, and sent to them.
 LOADED = (Region.ACT, Region.WGT, Region.VEC, Region.CONST)
 STORED = (*LOADED, Region.ACC)
+RECEIVED = (*LOADED, Region.ROW)
+SENT = (*STORED, Region.ROW)
 
 EXTERNAL_BITS = 32
 
 
 def mover_layout():
-    """What the mover sees of a command: the operation code and the fields of a move."""
-    return data.StructLayout({"opcode": 4, **command_layout(Load).members})
+    """What the mover sees of a command: the operation code, and the same words read as the fields
+    of a move and as those of a send."""
+    return data.StructLayout({"opcode": 4, "load": command_layout(Load),
+                              "send": command_layout(Send)})
+
+
+def move_layout():
+    """A command of the mover as a move; the far side of a send is the external one."""
+    return data.StructLayout({"opcode": 4, "load": command_layout(Load)})
 
 
 class MoveWalk(wiring.Component):
     """Walks through the beats of a move, one a cycle, without a gap between commands.
+
+    A send is a move whose far side is a memory of other cores. A notify is a send of one beat whose
+    data nobody looks at. Both are ILLEGAL where there is one core.
 
     Parameters
     ----------
@@ -39,7 +54,9 @@ class MoveWalk(wiring.Component):
         A checked beat is offered, and taken. It comes from registers, one cycle after its check.
     store, region, offset, external, last : Out
         The beat: direction, memory of the core, byte offset in it, byte address in external
-        memory, and whether it is the command's last.
+        memory (or, of a send, in the remote one), and whether it is the command's last.
+    send : Out(1), remote : Out(remote_layout())
+        The beat goes to other cores, and where. Only where there are some.
     cause : Out(Cause)
         Why the command, or its present beat, cannot be executed; the walk stops there.
     """
@@ -51,11 +68,15 @@ class MoveWalk(wiring.Component):
             "halt": In(1), "busy": Out(1), "valid": Out(1), "next": In(1),
             "store": Out(1), "region": Out(Region), "offset": Out(OFFSET_BITS),
             "external": Out(EXTERNAL_BITS), "last": Out(1), "cause": Out(Cause),
+            **({"send": Out(1), "remote": Out(remote_layout())} if config.cores > 1 else {}),
         })
 
     def elaborate(self, platform):
         m = Module()
-        command = Signal(mover_layout())
+        command = Signal(move_layout())
+        new = Signal(move_layout())
+        remote = Signal(remote_layout())
+        move = command.load
         # Addresses have a carry: beyond the end is an error, not the beginning.
         offset, run_offset = Signal(OFFSET_BITS + 1), Signal(OFFSET_BITS + 1)
         external, run_external = Signal(EXTERNAL_BITS + 1), Signal(EXTERNAL_BITS + 1)
@@ -78,46 +99,92 @@ class MoveWalk(wiring.Component):
         with m.If(free):
             m.d.sync += [
                 offered.eq(step), self.store.eq(command.opcode == Opcode.STORE),
-                self.region.eq(command.region), self.offset.eq(offset),
+                self.region.eq(move.region), self.offset.eq(offset),
                 self.external.eq(external), self.last.eq(move_end),
             ]
+            if self._config.cores > 1:
+                m.d.sync += [self.send.eq(_sends(command)), self.remote.eq(remote)]
         with m.If(step & run_end):
-            new_offset = (run_offset + command.stride)[:len(offset)]
-            new_external = (run_external + command.ext_stride)[:len(external)]
+            new_offset = (run_offset + move.stride)[:len(offset)]
+            new_external = (run_external + move.ext_stride)[:len(external)]
             m.d.sync += [offset.eq(new_offset), run_offset.eq(new_offset),
                          external.eq(new_external), run_external.eq(new_external),
-                         rows.eq(rows - 1), row_bytes.eq(command.row_bytes)]
+                         rows.eq(rows - 1), row_bytes.eq(move.row_bytes)]
         with m.Elif(step):
             size = self._config.bus_bytes
             m.d.sync += [offset.eq(offset + size), external.eq(external + size),
                          row_bytes.eq(row_bytes - size)]
-        new = self.command.payload
+        self._enter(m, new)
         with m.If(self.command.ready):
+            m.d.sync += remote.eq(self._remote())
             m.d.sync += [walking.eq(self.command.valid), command.eq(new),
-                         offset.eq(new.base), run_offset.eq(new.base),
-                         external.eq(new.ext_base), run_external.eq(new.ext_base),
-                         rows.eq(new.rows), row_bytes.eq(new.row_bytes)]
-        self._check(m, command, offset, external, walking, cause)
+                         offset.eq(new.load.base), run_offset.eq(new.load.base),
+                         external.eq(new.load.ext_base), run_external.eq(new.load.ext_base),
+                         rows.eq(new.load.rows), row_bytes.eq(new.load.row_bytes)]
+        self._check(m, command, remote, offset, external, walking, cause)
         return m
 
-    def _check(self, m, command, offset, external, walking, cause):
-        config = self._config
+    def _enter(self, m, new):
+        """The next command as a move."""
+        payload, config = self.command.payload, self._config
+        m.d.comb += [new.opcode.eq(payload.opcode), new.load.eq(payload.load)]
+        if config.cores == 1:
+            return
+        with m.If(payload.opcode == Opcode.SEND):
+            m.d.comb += [new.load.ext_base.eq(payload.send.remote_base),
+                         new.load.ext_stride.eq(payload.send.remote_stride)]
+        with m.If(payload.opcode == Opcode.NOTIFY):
+            m.d.comb += new.eq(move_layout().const({
+                "opcode": Opcode.NOTIFY, "load": {"region": Region.ACT, "rows": 1,
+                                                  "row_bytes": config.bus_bytes}}))
+
+    def _remote(self):
+        """Where the next command goes, if it is a send."""
+        command, notify = self.command.payload.send, self.command.payload.opcode == Opcode.NOTIFY
+        return Cat(Mux(notify, Region.ACT, command.remote_region), command.x_first, command.x_last,
+                   command.y_first, command.y_last, command.remote_signal, notify)
+
+    def _check(self, m, command, remote, offset, external, walking, cause):
+        config, move = self._config, command.load
+        sends = _sends(command) if config.cores > 1 else Const(0)
         aligned = ~Cat(field[:config.bus_bytes.bit_length() - 1] for field in (
-            command.row_bytes, command.base, command.stride, command.ext_base,
-            command.ext_stride)).any()
+            move.row_bytes, move.base, move.stride, move.ext_base, move.ext_stride)).any()
         beyond, allowed = Signal(), Signal()
         for region in MEMORIES:
-            with m.If(command.region == region):
+            with m.If(move.region == region):
                 m.d.comb += [
                     beyond.eq(offset >= config.region_bytes(region)),
                     allowed.eq(int(region in LOADED)
-                               | ((command.opcode == Opcode.STORE) & int(region in STORED))),
+                               | ((command.opcode == Opcode.STORE) & int(region in STORED))
+                               | (sends & int(region in SENT))),
                 ]
+        far_beyond, far_allowed = self._check_far(m, command, remote, external, sends)
         with m.If(~walking):
             m.d.comb += cause.eq(Cause.NONE)
-        with m.Elif((command.rows == 0) | (command.row_bytes == 0)):
+        with m.Elif(((move.rows == 0) | (move.row_bytes == 0))
+                    & (command.opcode != Opcode.NOTIFY)):
             m.d.comb += cause.eq(Cause.ZERO_LOOP)
-        with m.Elif(~(allowed & aligned) | int(not config.ext_bytes)):
+        with m.Elif(~(allowed & aligned & far_allowed)):
             m.d.comb += cause.eq(Cause.ILLEGAL)
-        with m.Elif(beyond | (external >= max(config.ext_bytes, 1))):
+        with m.Elif(beyond | far_beyond):
             m.d.comb += cause.eq(Cause.ADDRESS)
+
+    def _check_far(self, m, command, remote, external, sends):
+        """Whether the far side of the beat is beyond its end, and whether there is one."""
+        config = self._config
+        moves = (command.opcode == Opcode.LOAD) | (command.opcode == Opcode.STORE)
+        beyond, allowed = Signal(name="far_beyond"), Signal(name="far_allowed")
+        m.d.comb += [beyond.eq(external >= max(config.ext_bytes, 1)),
+                     allowed.eq(moves & int(config.ext_bytes > 0))]
+        with m.If(sends):
+            m.d.comb += [beyond.eq(1), allowed.eq(0)]
+            for region in RECEIVED:
+                with m.If(remote.region == region):
+                    m.d.comb += [allowed.eq(1), beyond.eq(
+                        (external >= config.region_bytes(region))
+                        | ~in_mesh(remote.target, MeshConfig.of(config)))]
+        return beyond, allowed
+
+
+def _sends(command):
+    return (command.opcode == Opcode.SEND) | (command.opcode == Opcode.NOTIFY)

@@ -6,6 +6,8 @@ from amaranth.lib.wiring import In, Out
 from systolith.hw.faults import Fault
 from systolith.hw.isa import (
     ENGINES,
+    MESH_FIELDS,
+    PACKET_FIELDS,
     SPACE_BITS,
     STATUS_FIELDS,
     VERSION,
@@ -14,9 +16,20 @@ from systolith.hw.isa import (
     Register,
     counter_offset,
 )
+from systolith.hw.mesh.guard import DROPPED_BITS
+from systolith.hw.mesh.interface import SWALLOWED_BITS
+from systolith.hw.mesh.route import Place
 
 #: Bytes of the region of the registers. Offsets without a register read 0, writes do nothing.
 REGISTER_BYTES = 0x100
+
+
+class MeshState(wiring.Signature):
+    """What a core knows of its node, seen from there: see ``MESH_FIELDS`` and ``PACKET_FIELDS``."""
+
+    def __init__(self):
+        super().__init__({"place": Out(Place()), "swallowed": Out(SWALLOWED_BITS),
+                          "dropped": Out(DROPPED_BITS)})
 
 
 class RegisterPort(wiring.Signature):
@@ -34,7 +47,7 @@ class Registers(wiring.Component):
     Parameters
     ----------
     config : :class:`Config`
-        For the identity and the semaphores.
+        For the identity, the semaphores and the mesh.
 
     Members
     -------
@@ -56,6 +69,8 @@ class Registers(wiring.Component):
         Values; semaphore i is the byte ``Register.SEMAPHORES + i``.
     cycles, move_bytes : In(32), counters : In(ArrayLayout(ArrayLayout(32, 5), 3))
         Counters; those of the engines are indexed by engine and :class:`Counter`.
+    mesh : In(MeshState)
+        For MESH and PACKETS; only where there are several cores.
     """
 
     def __init__(self, *, config):
@@ -70,6 +85,7 @@ class Registers(wiring.Component):
             "semaphores": In(data.ArrayLayout(config.semaphore_width, config.semaphores)),
             "cycles": In(32), "move_bytes": In(32),
             "counters": In(data.ArrayLayout(data.ArrayLayout(32, len(Counter)), engines)),
+            **({"mesh": In(MeshState())} if config.cores > 1 else {}),
         })
 
     def elaborate(self, platform):
@@ -99,6 +115,8 @@ class Registers(wiring.Component):
             Register.QUEUE_SPACE: self.space.as_value(),
             Register.CYCLES: self.cycles, Register.MOVE_BYTES: self.move_bytes,
         }
+        if self._config.cores > 1:
+            words |= self._mesh(m)
         for engine in ENGINES:
             for counter in Counter:
                 words[counter_offset(engine, counter)] = self.counters[engine][counter]
@@ -108,13 +126,26 @@ class Registers(wiring.Component):
             words[Register.SEMAPHORES + first] = Cat(bytes_[first:first + 4])
         return words
 
+    def _mesh(self, m):
+        mesh, config = self.mesh, self._config
+        place = {"x": mesh.place.x, "y": mesh.place.y, "x_last": config.mesh_width - 1,
+                 "y_last": config.mesh_height - 1}
+        packets = {"swallowed": mesh.swallowed, "dropped": mesh.dropped}
+        return {Register.MESH: _fields(m, MESH_FIELDS, place),
+                Register.PACKETS: _fields(m, PACKET_FIELDS, packets)}
+
     def _status(self, m):
         sources = {
             "idle": self.idle, "error": self.stopped, "engine": self.fault.engine,
             "cause": self.fault.cause, "waiting": self.waiting, "active": self.active,
             "index": self.fault.index,
         }
-        status = Signal(32)
-        for name, lsb, width, _ in STATUS_FIELDS:
-            m.d.comb += status[lsb:lsb + width].eq(sources[name])
-        return status
+        return _fields(m, STATUS_FIELDS, sources)
+
+
+def _fields(m, fields, sources):
+    """A register with these fields."""
+    word = Signal(32)
+    for name, lsb, width, _ in fields:
+        m.d.comb += word[lsb:lsb + width].eq(sources[name])
+    return word

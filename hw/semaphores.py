@@ -8,6 +8,9 @@ from systolith.hw.isa import ENGINES, Engine
 #: Who is served first when several engines want to start in one cycle.
 PRIORITY = (Engine.MATRIX, Engine.VECTOR, Engine.MOVE)
 
+#: Who gives signals in a core by itself.
+SIGNALLERS = len(Engine)
+
 #: Bits of a mask of semaphores in commands and registers.
 MASK_BITS = 16
 
@@ -24,6 +27,8 @@ class Semaphores(wiring.Component):
         Number of semaphores, 1 to 16.
     width : int
         Bits of each.
+    signallers : int
+        Who gives signals: the engines, at 3 the host, and perhaps more.
 
     Members
     -------
@@ -33,14 +38,13 @@ class Semaphores(wiring.Component):
         Its semaphores: all must be positive. Those beyond ``count`` never are.
     grant : Out(3)
         Bit e: the command of engine e starts; its semaphores are decremented.
-    signal : In(ArrayLayout(16, 4))
-        Semaphores that engine e (or, at 3, the host) increments. Those beyond ``count`` are
-        ignored.
+    signal : In(ArrayLayout(16, signallers))
+        Semaphores that each of them increments. Those beyond ``count`` are ignored.
     values : Out(ArrayLayout(width, count))
         The counts.
-    overflow : Out(4)
-        Bit e: engine e (3: the host) signalled a semaphore that exceeded its range in the cycle
-        before. The count is then wrong until reset.
+    overflow : Out(signallers)
+        Bit e: signaller e signalled a semaphore that exceeded its range in the cycle before. The
+        count is then wrong until reset.
 
     Raises
     ------
@@ -48,20 +52,21 @@ class Semaphores(wiring.Component):
         When ``count`` or ``width`` is out of range.
     """
 
-    def __init__(self, *, count, width):
+    def __init__(self, *, count, width, signallers=SIGNALLERS):
         if not 1 <= count <= MASK_BITS:
             raise ValueError(f"Number of semaphores must be from 1 to {MASK_BITS}, not {count!r}")
         if not isinstance(width, int) or width < 1:
             raise ValueError(f"Semaphore width must be a positive integer, not {width!r}")
         self._count = count
         self._width = width
+        self._signallers = signallers
         super().__init__({
             "request": In(len(ENGINES)),
             "wait": In(data.ArrayLayout(MASK_BITS, len(ENGINES))),
             "grant": Out(len(ENGINES)),
-            "signal": In(data.ArrayLayout(MASK_BITS, len(Engine))),
+            "signal": In(data.ArrayLayout(MASK_BITS, signallers)),
             "values": Out(data.ArrayLayout(width, count)),
-            "overflow": Out(len(Engine)),
+            "overflow": Out(signallers),
         })
 
     def elaborate(self, platform):
@@ -74,8 +79,8 @@ class Semaphores(wiring.Component):
             self._update(m, index, positive, taken, exceeded)
         signalled = Signal.like(self.signal)
         m.d.sync += signalled.eq(self.signal)
-        for engine in Engine:
-            m.d.comb += self.overflow[engine].eq((signalled[engine] & exceeded).any())
+        for giver in range(self._signallers):
+            m.d.comb += self.overflow[giver].eq((signalled[giver] & exceeded).any())
         return m
 
     def _grant(self, m, positive, taken):
@@ -97,7 +102,7 @@ class Semaphores(wiring.Component):
     def _update(self, m, index, positive, taken, exceeded):
         """Whether it is taken is known last, so it only chooses between two sums."""
         value = self.values[index]
-        signals = sum(self.signal[engine][index] for engine in Engine)
+        signals = sum(self.signal[giver][index] for giver in range(self._signallers))
         totals = []
         for less in range(2):
             total = Signal(self._width + 2, name=f"total{index}_{less}")

@@ -9,6 +9,7 @@ from amaranth._toolchain.yosys import find_yosys
 from amaranth.back import rtlil
 
 from systolith.hw.plain_names import plain_names
+from systolith.hw.rtlil_modules import share_modules
 from systolith.hw.rtlil_widths import equalize_widths
 
 #: Yosys optimizes so that simulators have less to do: nothing twice, nothing unused. Hierarchy,
@@ -63,8 +64,8 @@ class Design(NamedTuple):
 def to_verilog(component, *, name: str) -> Design:
     """Convert a component with a signature; its top module gets that name.
 
-    Memories whose content starts as zero get no initial value: a line a word would be most of
-    the text. A simulator with two states starts them as zero anyway.
+    Equal modules are written once. Memories whose content starts as zero get no initial value: a
+    line a word would be most of the text. A simulator with two states starts them as zero anyway.
 
     Returns
     -------
@@ -74,7 +75,7 @@ def to_verilog(component, *, name: str) -> Design:
     os.environ["AMARANTH_USE_YOSYS"] = "builtin"
     with _without_zeros(), _without_collection():
         source = rtlil.convert(component, name=name, emit_src=False)
-    optimized = _yosys(_OPTIMIZE.format(rtlil=source, name=name))
+    optimized = _yosys(_OPTIMIZE.format(rtlil=share_modules(source), name=name))
     text = plain_names(_yosys(_WRITE.format(rtlil=equalize_widths(optimized))))
     return Design(text, _ports(text, name), tuple(_memories(source)))
 
@@ -116,7 +117,7 @@ def _without_collection():
 
 def _ports(text: str, name: str) -> tuple[Port, ...]:
     body = re.search(rf"^module {name}\(.*?^endmodule", text, re.MULTILINE | re.DOTALL)[0]
-    found = re.findall(r"^  (input|output) (?:\[(\d+):0\] )?(\w+);", body, re.MULTILINE)
+    found = re.findall(r"^  (input|output|inout) (?:\[(\d+):0\] )?(\w+);", body, re.MULTILINE)
     return tuple(Port(port, direction, int(high or 0) + 1) for direction, high, port in found)
 
 

@@ -109,21 +109,22 @@ def compare(names: Sequence[str], config: Config, *, latency: int = 8,
     latency : int
         Of external memory.
     """
-    with RtlDevice(config, latency=latency, progress=progress) as device:
+    external = ExternalMemory(latency=latency)
+    with RtlDevice(config, external=external, progress=progress) as device:
         for name in names:
             with progress.stage(f"compile {name}"):
                 programs = CASES[name](config)
             with progress.stage(f"compare {name}"):
                 for number, program in enumerate(programs):
                     part = f" ({number + 1})" if len(programs) > 1 else ""
-                    yield compare_streams(name + part, program.commands, device, latency)
+                    yield compare_streams(name + part, program.commands, device)
 
 
-def compare_streams(name: str, streams: Queues, device: RtlDevice, latency: int) -> Row:
-    """One run of both; ``latency`` is that of the device's external memory."""
-    result = estimate(device.config, streams, ExternalMemory(latency=latency))
+def compare_streams(name: str, streams: Queues, device: RtlDevice) -> Row:
+    """One run of both."""
+    result = estimate(device.config, streams, device.external)
     device.run(streams)
-    return Row(name, device.config.name, latency, result.counters, device.wait())
+    return Row(name, device.config.name, device.external.latency, result.counters, device.wait())
 
 
 #: Heads of :func:`cells`.

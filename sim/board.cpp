@@ -1,13 +1,22 @@
-// The machine of a board in Verilator, with the far end of its UART at bit level; a C interface for
-// ctypes. Every loop has a limit in cycles.
+// The machine of a board, or its whole top level, in Verilator, with the far end of its UART at bit
+// level and the SDRAM chip beside it; a C interface for ctypes. Every loop has a limit in cycles.
 //
-// VM_TRACE  1: with VCD traces
+// SYSTOLITH_BOARD  1: the top level with its pads, 0: the machine by itself
+// SYSTOLITH_SDRAM  1: the top level has pins for an SDRAM chip
+// VM_TRACE         1: with VCD traces
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 
+#if SYSTOLITH_BOARD
+#include "Vboard.h"
+using Top = Vboard;
+#else
 #include "Vmachine.h"
+using Top = Vmachine;
+#endif
+#include "sdram_chip.h"
+#include "uart_line.h"
 #include "verilated.h"
 #if VM_TRACE
 #include "verilated_vcd_c.h"
@@ -15,95 +24,27 @@
 
 namespace {
 
-// Times on the line are in cycles with 16 bits of fraction, so that a baud rate can be a little off.
-constexpr unsigned kFraction = 16;
-constexpr unsigned kFrameBits = 10;
-
-// Puts bytes onto a line: start bit, eight data bits, the lowest first, stop bit.
-class LineSender {
-public:
-    explicit LineSender(uint64_t bit) : bit_{bit} {}
-
-    void push(uint8_t byte) { bytes_.push_back(byte); }
-    bool idle() const { return bytes_.empty() && !left_; }
-
-    bool operator()() {
-        if (left_ && elapsed_ >= bit_) {
-            elapsed_ -= bit_;
-            --left_;
-            bits_ = bits_ >> 1 | 1u << kFrameBits;
-        }
-        if (!left_) {
-            if (bytes_.empty()) return true;
-            bits_ = bytes_.front() << 1 | 1u << 9;
-            bytes_.pop_front();
-            left_ = kFrameBits;
-            elapsed_ = 0;
-        }
-        elapsed_ += uint64_t{1} << kFraction;
-        return bits_ & 1;
-    }
-
-private:
-    uint64_t bit_;
-    uint64_t elapsed_ = 0;
-    uint32_t bits_ = 1;
-    unsigned left_ = 0;
-    std::deque<uint8_t> bytes_;
-};
-
-// Takes bytes from a line, each bit in its middle. A byte without a stop bit is dropped.
-class LineReceiver {
-public:
-    explicit LineReceiver(uint64_t bit) : bit_{bit} {}
-
-    size_t size() const { return bytes_.size(); }
-    bool busy() const { return left_; }
-    uint8_t take() {
-        const uint8_t byte = bytes_.front();
-        bytes_.pop_front();
-        return byte;
-    }
-
-    void operator()(bool line) {
-        if (!left_) {
-            if (line) armed_ = true;
-            if (line || !armed_) return;
-            left_ = kFrameBits;
-            wait_ = bit_ / 2;
-        }
-        if (wait_ > kCycle / 2) {
-            wait_ -= kCycle;
-            return;
-        }
-        wait_ += bit_ - kCycle;
-        bits_ = bits_ >> 1 | uint32_t{line} << 9;
-        if (--left_) return;
-        armed_ = line;
-        if (line && !(bits_ & 1)) bytes_.push_back(uint8_t(bits_ >> 1));
-    }
-
-private:
-    static constexpr int64_t kCycle = int64_t{1} << kFraction;
-
-    int64_t bit_;
-    int64_t wait_ = 0;
-    uint32_t bits_ = 0;
-    unsigned left_ = 0;
-    bool armed_ = true;
-    std::deque<uint8_t> bytes_;
-};
+#if SYSTOLITH_BOARD
+// The top level resets itself for 1024 cycles after power-up, and some more.
+constexpr int kResetCycles = 1100;
+#endif
 
 class Board {
 public:
-    Board(uint64_t bit_to, uint64_t bit_from) : sender_{bit_to}, receiver_{bit_from} {
+    Board(uint64_t bit_to, uint64_t bit_from, const sdram::Parameters* parameters)
+        : sender_{bit_to}, receiver_{bit_from} {
+        if (parameters) chip_ = std::make_unique<sdram::Chip>(*parameters);
 #if VM_TRACE
         context_.traceEverOn(true);
 #endif
-        top_ = std::make_unique<Vmachine>(&context_, "machine");
+        top_ = std::make_unique<Top>(&context_, "top");
+#if SYSTOLITH_BOARD
+        for (int cycle = 0; cycle < kResetCycles; ++cycle) tick();
+#else
         top_->rst = 1;
         for (int cycle = 0; cycle < 4; ++cycle) tick();
         top_->rst = 0;
+#endif
     }
 
     ~Board() {
@@ -133,26 +74,57 @@ public:
 #endif
     }
 
-    LineSender& sender() { return sender_; }
-    LineReceiver& receiver() { return receiver_; }
+    uart::LineSender& sender() { return sender_; }
+    uart::LineReceiver& receiver() { return receiver_; }
+    // Which rule of the chip was broken, or 'nullptr'.
+    const char* violation() const { return chip_ ? chip_->violation() : nullptr; }
+    uint64_t refreshes() const { return chip_ ? chip_->refreshes() : 0; }
     uint64_t cycles = 0;
 
 private:
     void edge(int clk) {
+#if SYSTOLITH_BOARD
+        top_->clock = clk;
+#else
         top_->clk = clk;
+#endif
         top_->eval();
+        serve_chip();
 #if VM_TRACE
         if (trace_) trace_->dump(2 * cycles + clk);
 #endif
     }
 
+    // The chip works at the rising edges of its own clock, and its pins are active when low.
+    void serve_chip() {
+#if SYSTOLITH_SDRAM
+        if (top_->sdram_clock && !chip_clock_) {
+            sdram::Pins pins{};
+            pins.clock_enable = top_->sdram_clock_enable;
+            pins.select = !top_->sdram_select;
+            pins.ras = !top_->sdram_ras, pins.cas = !top_->sdram_cas, pins.we = !top_->sdram_we;
+            pins.bank = top_->sdram_bank, pins.address = top_->sdram_address;
+            pins.mask = top_->sdram_mask, pins.data = top_->sdram_data__out;
+            pins.drive = top_->sdram_data__en != 0;
+            const sdram::Output output = chip_->edge(pins);
+            // Wires that nobody drives have any value.
+            top_->sdram_data = output.drive ? output.data : uint16_t(0x5A5A * chip_->edges());
+        }
+        chip_clock_ = top_->sdram_clock;
+#endif
+    }
+
     VerilatedContext context_;
-    std::unique_ptr<Vmachine> top_;
+    std::unique_ptr<Top> top_;
+    std::unique_ptr<sdram::Chip> chip_;
+#if SYSTOLITH_SDRAM
+    bool chip_clock_ = false;
+#endif
 #if VM_TRACE
     std::unique_ptr<VerilatedVcdC> trace_;
 #endif
-    LineSender sender_;
-    LineReceiver receiver_;
+    uart::LineSender sender_;
+    uart::LineReceiver receiver_;
 };
 
 }  // namespace
@@ -160,14 +132,21 @@ private:
 extern "C" {
 
 // A board whose host sends with `bit_to` and listens with `bit_from` cycles a bit, 16 bits of them
-// a fraction.
-Board* systolith_board_create(uint64_t bit_to, uint64_t bit_from) {
-    return new Board(bit_to, bit_from);
+// a fraction; `parameters` are those of its SDRAM chip, or 'nullptr'.
+Board* systolith_board_create(uint64_t bit_to, uint64_t bit_from,
+                              const sdram::Parameters* parameters) {
+    return new Board(bit_to, bit_from, parameters);
 }
 
 void systolith_board_destroy(Board* board) { delete board; }
 
 uint64_t systolith_board_cycles(Board* board) { return board->cycles; }
+
+// Which rule of the SDRAM chip was broken, or 'nullptr'.
+const char* systolith_board_violation(const Board* board) { return board->violation(); }
+
+// Refreshes of the SDRAM chip so far.
+uint64_t systolith_board_refreshes(const Board* board) { return board->refreshes(); }
 
 void systolith_board_send(Board* board, const uint8_t* data, uint64_t count) {
     for (uint64_t i = 0; i < count; ++i) board->sender().push(data[i]);

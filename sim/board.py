@@ -1,37 +1,53 @@
-"""The simulated machine of a board as a Python object: a thin layer over ``board.cpp``."""
+"""The simulated machine of a board, or its whole top level, as a Python object: a thin layer over
+``board.cpp``."""
 import ctypes
-from ctypes import POINTER, c_char_p, c_int, c_uint8, c_uint64, c_void_p
+from ctypes import POINTER, byref, c_char_p, c_int, c_uint8, c_uint64, c_void_p
 from pathlib import Path
 
-from systolith.hw.config import Config
+from systolith.hw.boards.board import Board
+from systolith.hw.boards.machine import machine_of
+from systolith.hw.boards.pll import dividers
+from systolith.hw.boards.top import TOP as BOARD_TOP
+from systolith.hw.boards.top import BoardTop
+from systolith.hw.config import Config, ConfigError, check_one_core
+from systolith.hw.configs import get_config
 from systolith.hw.machine import TOP, Machine
 from systolith.hw.verilog import to_verilog
 from systolith.sim.chip import hardware_digest
 from systolith.sim.harness import HarnessError
 from systolith.sim.progress import Progress
+from systolith.sim.sdram_chip import ChipParameters, chip_parameters
 from systolith.sim.store import cached, digest
 from systolith.sim.verilate import build_library
 
 HARNESS = Path(__file__).with_name("board.cpp")
+#: What it includes.
+HEADERS = tuple(HARNESS.with_name(name) for name in ("uart_line.h", "sdram_chip.h"))
+#: The cells of the vendor in a board's top level.
+CELLS = HARNESS.with_name("ecp5_cells.v")
 
 #: Bytes that one call takes at most.
 ROOM = 4096
 
 _BYTES = POINTER(c_uint8)
 _SIGNATURES = {
-    "create": (c_void_p, [c_uint64, c_uint64]),
+    "create": (c_void_p, [c_uint64, c_uint64, POINTER(ChipParameters)]),
     "destroy": (None, [c_void_p]),
     "cycles": (c_uint64, [c_void_p]),
     "send": (None, [c_void_p, c_char_p, c_uint64]),
     "run": (c_uint64, [c_void_p, c_uint64, _BYTES, c_uint64]),
     "sending": (c_int, [c_void_p]),
     "trace": (c_int, [c_void_p, c_char_p]),
+    "violation": (c_char_p, [c_void_p]),
+    "refreshes": (c_uint64, [c_void_p]),
 }
 
 
 def machine_verilog(config: Config, *, clocks_per_bit: float, ext_bytes: int,
                     progress: Progress) -> str:
     """Verilog of the machine, from the cache or generated."""
+    check_one_core(config, "the machine")
+
     def build(folder: Path) -> None:
         with progress.stage("Verilog"):
             # Only the ratio of clock and baud rate is in the hardware.
@@ -41,6 +57,17 @@ def machine_verilog(config: Config, *, clocks_per_bit: float, ext_bytes: int,
 
     key = digest(hardware_digest(config), f"{TOP} {clocks_per_bit!r} {ext_bytes}")
     return (cached("verilog", key, build) / f"{TOP}.v").read_text()
+
+
+def board_verilog(board: Board, *, clocks_per_bit: float, progress: Progress) -> str:
+    """Verilog of a board's top level, from the cache or generated."""
+    def build(folder: Path) -> None:
+        with progress.stage("Verilog"):
+            top = BoardTop(board=board, machine=machine_of(board, clocks_per_bit=clocks_per_bit))
+            (folder / f"{BOARD_TOP}.v").write_text(to_verilog(top, name=BOARD_TOP).text)
+
+    key = digest(hardware_digest(get_config(board.config)), f"{board!r} {clocks_per_bit!r}")
+    return (cached("verilog", key, build) / f"{BOARD_TOP}.v").read_text() + CELLS.read_text()
 
 
 class SimulatedBoard:
@@ -67,16 +94,26 @@ class SimulatedBoard:
         When the machine cannot be built.
     """
 
+    #: The simulated board; none before it is built and after it is closed.
+    _handle: int | None = None
+
     def __init__(self, config: Config, *, clocks_per_bit: float = 4, ext_bytes: int = 1 << 20,
                  deviation: float = 0.0, trace: bool = False, progress: Progress | None = None):
-        self._handle = None
         progress = progress or Progress(quiet=True)
         verilog = machine_verilog(config, clocks_per_bit=clocks_per_bit, ext_bytes=ext_bytes,
                                   progress=progress)
-        library = build_library(verilog, top=TOP, harness=HARNESS, trace=trace, progress=progress)
+        self._start(verilog, TOP, clocks_per_bit / (1 + deviation), trace, progress)
+
+    def _start(self, verilog: str, top: str, bit_cycles: float, trace: bool, progress: Progress,
+               chip: ChipParameters | None = None) -> None:
+        """Build and create it; the host's bits take so many cycles."""
+        flags = [f"-DSYSTOLITH_BOARD={int(top == BOARD_TOP)}",
+                 f"-DSYSTOLITH_SDRAM={int(chip is not None)}"]
+        library = build_library(verilog, top=top, harness=HARNESS, headers=HEADERS, flags=flags,
+                                trace=trace, progress=progress)
         self._call = _functions(library)
-        bit = round((1 << 16) * clocks_per_bit / (1 + deviation))
-        self._handle = self._call["create"](bit, bit)
+        bit = round((1 << 16) * bit_cycles)
+        self._handle = self._call["create"](bit, bit, byref(chip) if chip else None)
 
     def __enter__(self) -> "SimulatedBoard":
         return self
@@ -108,9 +145,19 @@ class SimulatedBoard:
         return bool(self._call["sending"](self._handle))
 
     def run(self, cycles: int, room: int = ROOM) -> bytes:
-        """Run until ``room`` bytes have come, at most so many cycles; the bytes."""
+        """Run until ``room`` bytes have come, at most so many cycles; the bytes.
+
+        Raises
+        ------
+        HarnessError
+            When a rule of the SDRAM chip was broken.
+        """
         buffer = (c_uint8 * room)()
-        return bytes(buffer[:self._call["run"](self._handle, cycles, buffer, room)])
+        data = bytes(buffer[:self._call["run"](self._handle, cycles, buffer, room)])
+        violation = self._call["violation"](self._handle)
+        if violation:
+            raise HarnessError(f"the board does not treat its SDRAM well: {violation.decode()}")
+        return data
 
     def trace(self, path: Path) -> None:
         """Write a VCD from here on; needs ``trace=True``.
@@ -123,6 +170,44 @@ class SimulatedBoard:
         if self._call["trace"](self._handle, str(path).encode()):
             raise HarnessError(f"cannot write a trace to {path}: the simulator was built without "
                                "traces, or the folder cannot be written")
+
+
+class SimulatedTop(SimulatedBoard):
+    """The top level that goes into a board's FPGA, pads included, and the SDRAM chip beside it.
+
+    Parameters
+    ----------
+    board : Board
+        A board with an ECP5.
+    clocks_per_bit : float
+        Cycles of the clock in a bit time, at least 4, instead of those of the board.
+    progress : Progress, optional
+        Where the stages of the build are shown.
+
+    Raises
+    ------
+    ConfigError
+        When the board has another FPGA.
+    ToolchainError
+        When the top level cannot be built.
+    """
+
+    def __init__(self, board: Board, *, clocks_per_bit: float = 4,
+                 progress: Progress | None = None):
+        self._handle = None
+        if board.family != "ecp5":
+            raise ConfigError(f"the top level of {board.name} cannot be simulated, as only the "
+                              "cells of an ECP5 have models. Simulate its machine, by --config "
+                              f"{board.config}")
+        progress = progress or Progress(quiet=True)
+        verilog = board_verilog(board, clocks_per_bit=clocks_per_bit, progress=progress)
+        chip = chip_parameters(board.sdram.chip, dividers(board).mhz * 1e6) if board.sdram else None
+        self._start(verilog, BOARD_TOP, clocks_per_bit, False, progress, chip)
+
+    @property
+    def refreshes(self) -> int:
+        """Refreshes of the SDRAM chip so far."""
+        return self._call["refreshes"](self._handle)
 
 
 def _functions(library: Path) -> dict:

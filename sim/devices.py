@@ -2,10 +2,13 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from systolith.hw.config import Config
+from systolith.hw.config import Config, ConfigError, check_one_core
 from systolith.sim.progress import Progress
+from systolith.sw.estimate import external_memory
+from systolith.sw.runtime.cluster import Cluster
 from systolith.sw.runtime.device import Device
 from systolith.sw.runtime.functional import FunctionalDevice
+from systolith.sw.runtime.functional_cluster import FunctionalCluster
 from systolith.sw.runtime.port import PREFIX, SerialWire, parse_port
 from systolith.sw.runtime.serial import SerialDevice
 
@@ -30,7 +33,7 @@ def check_name(name: str) -> str:
 
 @contextmanager
 def open_device(name: str, config: Config, *, stall: int = 0, seed: int = 0,
-                progress: Progress) -> Iterator[Device]:
+                memory: str = "ideal", progress: Progress) -> Iterator[Device]:
     """A device, built where it must be, and closed at the end.
 
     Parameters
@@ -41,9 +44,17 @@ def open_device(name: str, config: Config, *, stall: int = 0, seed: int = 0,
         Percent of the cycles in which the simulated surroundings of the chip hold back.
     seed : int
         Seed of the stalls.
+    memory : str
+        Name of the simulated external memory, see :func:`external_memory`.
     progress : Progress
         Shows what the build does.
+
+    Raises
+    ------
+    ConfigError
+        When the configuration has several cores; those are a cluster, see :func:`open_machine`.
     """
+    check_one_core(config, "this command")
     if name == FunctionalDevice.name:
         yield FunctionalDevice(config)
         return
@@ -57,5 +68,36 @@ def open_device(name: str, config: Config, *, stall: int = 0, seed: int = 0,
     # Imported only here: the other devices need neither Amaranth nor Verilator.
     from systolith.sim.rtl import RtlDevice
 
-    with RtlDevice(config, stall_percent=stall, seed=seed, progress=progress) as device:
+    with RtlDevice(config, external=external_memory(memory, config), stall_percent=stall,
+                   seed=seed, progress=progress) as device:
         yield device
+
+
+@contextmanager
+def open_machine(name: str, config: Config, *, stall: int = 0, seed: int = 0,
+                 memory: str = "ideal", progress: Progress) -> Iterator[Device | Cluster]:
+    """A device, or where the configuration has several cores, a cluster.
+
+    Parameters are those of :func:`open_device`.
+
+    Raises
+    ------
+    ConfigError
+        When the device has no several cores.
+    """
+    if config.cores == 1:
+        with open_device(name, config, stall=stall, seed=seed, memory=memory,
+                         progress=progress) as device:
+            yield device
+    elif name == FunctionalCluster.name:
+        yield FunctionalCluster(config)
+    elif name.startswith(PREFIX):
+        raise ConfigError(f"{config.name!r} has {config.cores} cores, which run on --device "
+                          f"{' or '.join(NAMES)}, not on {name!r}")
+    else:
+        # Imported only here, as above.
+        from systolith.sim.rtl_cluster import RtlCluster
+
+        with RtlCluster(config, external=external_memory(memory, config), stall_percent=stall,
+                        seed=seed, progress=progress) as cluster:
+            yield cluster

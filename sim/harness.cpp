@@ -4,8 +4,10 @@
 // Python is executed per cycle. Every loop has a limit in cycles.
 //
 // SYSTOLITH_BUS_BYTES  bytes of a beat of external memory: 4, 8 or 16
+// SYSTOLITH_CORES      cores of the chip; of several, each is an object of the same class (cores.h)
 // SYSTOLITH_PROBES     1: the signals of probes.vlt can be read, so runs can be recorded
 // VM_TRACE             1: with waveforms
+// The last two are for a single core.
 
 #include <algorithm>
 #include <bit>
@@ -14,11 +16,12 @@
 #include <cstring>
 #include <deque>
 #include <memory>
+#include <vector>
 
-#include "Vchip.h"
-#include "verilated.h"
-#if VM_TRACE
-#include "verilated_vcd_c.h"
+#if SYSTOLITH_CORES > 1
+#include "cores.h"
+#else
+#include "single.h"
 #endif
 #if SYSTOLITH_PROBES
 #include "recorder.h"
@@ -32,7 +35,7 @@
 #define PORT(stream, part) stream##___05F##part
 
 static_assert(std::endian::native == std::endian::little, "beats are copied as they are");
-static_assert(sizeof(Vchip::PORT(ext_read, payload)) == SYSTOLITH_BUS_BYTES, "bus width differs");
+static_assert(sizeof(Top::PORT(ext_read, payload)) == SYSTOLITH_BUS_BYTES, "bus width differs");
 
 namespace {
 
@@ -47,6 +50,8 @@ enum Outcome : int {
     kExtFault = 3,   // access outside external memory
     kNoAnswer = 4,   // the host port accepted or answered nothing
     kNoTrace = 5,    // no waveform or recording: built without, or the file cannot be written
+    kStuck = 6,      // no core can go on
+    kLooped = 7,     // a core has a path of logic from an input to an output: see cores.h
 };
 
 // Decides when the harness stalls: a reproducible share of the cycles.
@@ -69,11 +74,13 @@ private:
     uint64_t state_;
 };
 
-// External memory: requests are served in order, a read `latency` cycles or more after its request.
+// External memory: requests are served in order, a read `latency` cycles or more after its request,
+// and `gap` cycles from beat to beat, on average. With a gap above 1, a beat to write is taken when
+// its turn comes; else many may wait.
 class Memory {
 public:
-    Memory(uint64_t bytes, unsigned latency)
-        : bytes_{bytes}, latency_{std::max(latency, 1u)}
+    Memory(uint64_t bytes, unsigned latency, double gap)
+        : bytes_{bytes}, latency_{std::max(latency, 1u)}, gap_{std::max(gap, 1.0)}
         , data_{static_cast<uint8_t*>(std::calloc(bytes ? bytes : 1, 1)), &std::free} {}
 
     bool allocated() const { return data_ != nullptr; }
@@ -90,26 +97,27 @@ public:
         writes_.clear();
         reads_.clear();
         presented_ = false;
+        turn_ = 0;
     }
 
-    void drive(Vchip& top, uint64_t cycle, Stalls& stalls) {
+    void drive(Top& top, uint64_t cycle, Stalls& stalls) {
         serve(cycle);
         top.PORT(ext_request, ready) = requests_.size() < latency_ + kDepth && !stalls();
-        top.PORT(ext_write, ready) = writes_.size() < kDepth && !stalls();
+        top.PORT(ext_write, ready) = may_write(cycle) && !stalls();
         // Once valid, a beat stays until it is taken.
         if (!presented_ && !reads_.empty() && !stalls()) presented_ = true;
         top.PORT(ext_read, valid) = presented_;
         if (presented_) std::memcpy(&top.PORT(ext_read, payload), reads_.front().bytes, kBeat);
     }
 
-    static bool reads(const Vchip& top) {
+    static bool reads(const Top& top) {
         return top.PORT(ext_read, valid) && top.PORT(ext_read, ready);
     }
-    static bool writes(const Vchip& top) {
+    static bool writes(const Top& top) {
         return top.PORT(ext_write, valid) && top.PORT(ext_write, ready);
     }
 
-    void sample(Vchip& top, uint64_t cycle) {
+    void sample(Top& top, uint64_t cycle) {
         if (top.PORT(ext_request, valid) && top.PORT(ext_request, ready)) {
             requests_.push_back({uint32_t(top.PORT(ext_request, payload)),
                                  bool(top.PORT(ext_request, payload) >> 32 & 1), cycle + latency_});
@@ -132,11 +140,26 @@ private:
     struct Request { uint32_t address; bool write; uint64_t due; };
     struct Beat { uint8_t bytes[kBeat]; };
 
+    bool may_write(uint64_t cycle) const {
+        if (gap_ == 1) return writes_.size() < kDepth;
+        return writes_.empty() && double(cycle) >= turn_;
+    }
+
+    // Whether a beat that has been ready since some cycle has its turn. Turns keep their fractions.
+    bool take_turn(uint64_t ready, uint64_t cycle) {
+        if (gap_ == 1) return true;
+        const double turn = double(ready) >= turn_ + 1 ? double(ready) : turn_;
+        if (double(cycle) < turn) return false;
+        turn_ = turn + gap_;
+        return true;
+    }
+
     void serve(uint64_t cycle) {
         while (!requests_.empty()) {
             const Request& request = requests_.front();
             if (request.write ? writes_.empty()
                               : cycle < request.due || reads_.size() >= kDepth) return;
+            if (!take_turn(request.write ? cycle - 1 : request.due, cycle)) return;
             serve(request);
             requests_.pop_front();
         }
@@ -160,6 +183,8 @@ private:
 
     uint64_t bytes_;
     uint64_t latency_;
+    double gap_;
+    double turn_ = 0;
     std::unique_ptr<uint8_t, decltype(&std::free)> data_;
     std::deque<Request> requests_;
     std::deque<Beat> writes_;
@@ -190,14 +215,14 @@ public:
         presented_ = false;
     }
 
-    void drive(Vchip& top, Stalls& stalls) {
+    void drive(Top& top, Stalls& stalls) {
         if (!presented_ && !requests_.empty() && !stalls()) presented_ = true;
         top.PORT(host_request, valid) = presented_;
         if (presented_) top.PORT(host_request, payload) = requests_.front();
         top.PORT(host_response, ready) = !stalls();
     }
 
-    void sample(Vchip& top) {
+    void sample(Top& top) {
         if (presented_ && top.PORT(host_request, ready)) {
             requests_.pop_front();
             presented_ = false;
@@ -215,46 +240,41 @@ private:
 
 class Harness {
 public:
-    Harness(uint64_t ext_bytes, unsigned latency, unsigned stall_percent, uint64_t seed)
-        : stalls_{stall_percent, seed}, memory{ext_bytes, latency} {
-#if VM_TRACE
-        context_.traceEverOn(true);
-#endif
-        top_ = std::make_unique<Vchip>(&context_, "chip");
-    }
+    Harness(uint64_t ext_bytes, unsigned latency, double gap, unsigned stall_percent, uint64_t seed,
+            unsigned threads)
+        : machine_{threads}, top_{machine_.top()}, stalls_{stall_percent, seed}
+        , memory{ext_bytes, latency, gap} {}
 
-    ~Harness() {
-        trace_close();
-        top_->final();
-    }
+    ~Harness() { trace_close(); }
 
     void tick() {
-        memory.drive(*top_, cycles, stalls_);
-        host.drive(*top_, stalls_);
-        top_->clk = 0;
-        top_->eval();
+        memory.drive(top_, cycles, stalls_);
+        host.drive(top_, stalls_);
+        machine_.settle();
 #if SYSTOLITH_PROBES
-        if (recorder_) recorder_->sample(*top_, cycles, Memory::reads(*top_), Memory::writes(*top_));
+        if (recorder_) recorder_->sample(top_, cycles, Memory::reads(top_), Memory::writes(top_));
 #endif
         dump();
-        memory.sample(*top_, cycles);
-        host.sample(*top_);
-        top_->clk = 1;
-        top_->eval();
+        memory.sample(top_, cycles);
+        host.sample(top_);
+        machine_.rise();
         dump();
         ++cycles;
     }
 
     void reset(uint32_t count) {
-        top_->rst = 1;
+        machine_.reset(true);
         host.clear();
         for (uint32_t i = 0; i < count; ++i) tick();
         // What the chip asked for before or during reset is void.
         memory.clear_queues();
         memory.clear_fault();
         host.clear();
-        top_->rst = 0;
+        machine_.reset(false);
     }
+
+    bool busy() const { return machine_.busy(); }
+    bool looped() const { return machine_.looped(); }
 
     // Write a waveform of the cycles from `first` up to, not including, `last`: those of the
     // recording where there is one, else clock cycles. Each takes 1 us; its clock rises in the middle.
@@ -266,7 +286,7 @@ public:
         trace_->set_time_resolution("100ns");
         traced_from_ = first;
         traced_to_ = last;
-        top_->trace(trace_.get(), 99);
+        top_.trace(trace_.get(), 99);
         trace_->open(path);
         return trace_->isOpen();
 #else
@@ -284,7 +304,7 @@ public:
 
 #if SYSTOLITH_PROBES
     void record(size_t semaphores, size_t semaphore_width) {
-        recorder_ = std::make_unique<recorder::Recorder>(*top_, semaphores, semaphore_width);
+        recorder_ = std::make_unique<recorder::Recorder>(top_, semaphores, semaphore_width);
     }
     void stop_recording() { recorder_.reset(); }
     const recorder::Recorder* recorder() const { return recorder_.get(); }
@@ -324,13 +344,13 @@ private:
         }
 #endif
         if (trace_ && cycle >= traced_from_ && cycle < traced_to_) {
-            trace_->dump(10 * cycle + 5 * top_->clk);
+            trace_->dump(10 * cycle + 5 * top_.clk);
         }
 #endif
     }
 
-    VerilatedContext context_;
-    std::unique_ptr<Vchip> top_;
+    Machine machine_;
+    Top& top_;
 #if VM_TRACE
     std::unique_ptr<VerilatedVcdC> trace_;
     uint64_t traced_from_ = 0, traced_to_ = 0;
@@ -350,10 +370,20 @@ public:
 
 extern "C" {
 
-// What one run of the three command queues needs. Field order and types equal Python's _RunArguments.
-struct RunArguments {
+// The command queues of a core, what is added to all addresses for it, and results: words pushed
+// into each queue, the last STATUS read. Field order and types equal Python's _CoreArguments.
+struct CoreArguments {
     const uint32_t* words[3];
     uint64_t counts[3];
+    uint64_t pushed[3];
+    uint32_t address;
+    uint32_t status;
+};
+
+// What a run of all cores needs. Field order and types equal Python's _RunArguments.
+struct RunArguments {
+    CoreArguments* cores;
+    uint64_t count;
     uint32_t windows[3];
     uint32_t space_address;
     uint32_t control_address;
@@ -361,11 +391,9 @@ struct RunArguments {
     uint32_t status_address;
     uint32_t idle_mask;
     uint32_t error_mask;
+    uint32_t active_mask;
     uint64_t max_cycles;
-    // Results: cycles since CONTROL was written, the last STATUS read, words pushed into each queue.
-    uint64_t cycles;
-    uint32_t status;
-    uint64_t pushed[3];
+    uint64_t cycles;  // a result: since CONTROL was written
 };
 
 }  // extern "C"
@@ -377,12 +405,28 @@ constexpr unsigned kSpaceBits = 10;
 // A host port that does nothing for so long is dead; a register answers within tens of cycles.
 constexpr uint64_t kAnswerLimit = 100'000;
 
-// Feeds the queues and watches STATUS until the core is idle, stopped, or out of time.
+// No core of several has moved when none was active so many times in a row: without a fault, and
+// with one, after which it is likely.
+constexpr unsigned kStillPolls = 64;
+constexpr unsigned kStillPollsAfterFault = 8;
+// What is left for the cores to execute when the mesh is empty takes less than so many cycles.
+constexpr unsigned kDrainCycles = 64;
+
+// Feeds the queues and watches STATUS until each core is idle or stopped, or time is over.
 class QueueRun {
 public:
-    QueueRun(Harness& harness, RunArguments& arguments) : harness_{harness}, run_{arguments} {}
+    QueueRun(Harness& harness, RunArguments& arguments)
+        : harness_{harness}, run_{arguments}
+        , cores_{arguments.cores, arguments.cores + arguments.count} {}
 
     int operator()() {
+        const int outcome = run();
+        std::copy(cores_.begin(), cores_.end(), run_.cores);
+        return harness_.looped() ? int(kLooped) : outcome;
+    }
+
+private:
+    int run() {
         harness_.memory.clear_fault();
         int outcome = push();
         if (outcome == kOk) outcome = start();
@@ -390,30 +434,72 @@ public:
         while (outcome == kOk) {
             // Whether all was pushed is asked before STATUS is read, so idle means finished.
             const bool complete = remaining() == 0;
-            outcome = harness_.fetch(run_.status_address, run_.status, kAnswerLimit);
+            outcome = look();
             run_.cycles = harness_.cycles - started;
             if (outcome == kOk) outcome = judge();
-            if (outcome != kOk || (complete && run_.status & run_.idle_mask)) break;
+            if (outcome != kOk || (complete && idle())) break;
             outcome = complete ? pause() : push();
+        }
+        return outcome == kOk ? drain() : outcome;
+    }
+
+    static uint64_t remaining(const CoreArguments& core) {
+        uint64_t sum = 0;
+        for (int queue = 0; queue < 3; ++queue) sum += core.counts[queue] - core.pushed[queue];
+        return sum;
+    }
+    uint64_t remaining() const {
+        uint64_t sum = 0;
+        for (const auto& core : cores_) sum += faulty(core) ? 0 : remaining(core);
+        return sum;
+    }
+    bool faulty(const CoreArguments& core) const { return core.status & run_.error_mask; }
+    bool finished(const CoreArguments& core) const {
+        return remaining(core) == 0 && core.status & run_.idle_mask;
+    }
+    template <typename Predicate> bool all(Predicate holds) const {
+        return std::all_of(cores_.begin(), cores_.end(), holds);
+    }
+    bool idle() const {
+        return all([this](const auto& core) { return finished(core); });
+    }
+
+    // Cores that go on are waited for, as long as one of them is active now and then.
+    int judge() {
+        const bool fault = !all([this](const auto& core) { return !faulty(core); });
+        if (fault && all([this](const auto& core) { return faulty(core) || finished(core); })) {
+            return kError;
+        }
+        if (harness_.memory.faulty()) return kExtFault;
+        if (run_.cycles >= run_.max_cycles) return fault ? kError : kTimeout;
+        const bool still = cores_.size() > 1 && !harness_.busy() && all([this](const auto& core) {
+            return faulty(core) || !(core.status & run_.active_mask);
+        });
+        still_ = still ? still_ + 1 : 0;
+        if (still_ < (fault ? kStillPollsAfterFault : kStillPolls)) return kOk;
+        return fault ? kError : idle() ? kOk : kStuck;
+    }
+
+    // Read a register of each core.
+    template <typename Use> int read_all(uint32_t address, Use use) {
+        for (const auto& core : cores_) harness_.host.read(core.address + address);
+        const int outcome = harness_.run_until(
+            kAnswerLimit, [&] { return harness_.host.answers() >= cores_.size(); });
+        for (auto& core : cores_) {
+            if (outcome == kOk) use(core, harness_.host.take());
         }
         return outcome;
     }
 
-private:
-    uint64_t remaining() const {
-        uint64_t sum = 0;
-        for (int queue = 0; queue < 3; ++queue) sum += run_.counts[queue] - run_.pushed[queue];
-        return sum;
-    }
-
-    int judge() const {
-        if (run_.status & run_.error_mask) return kError;
-        if (harness_.memory.faulty()) return kExtFault;
-        return run_.cycles >= run_.max_cycles ? kTimeout : kOk;
+    int look() {
+        return read_all(run_.status_address,
+                        [](CoreArguments& core, uint32_t status) { core.status = status; });
     }
 
     int start() {
-        harness_.host.write(run_.control_address, run_.control_value);
+        for (const auto& core : cores_) {
+            harness_.host.write(core.address + run_.control_address, run_.control_value);
+        }
         return harness_.flush(kAnswerLimit);
     }
 
@@ -422,32 +508,45 @@ private:
         return kOk;
     }
 
+    // What was sent and nobody waited for arrives before the run is over.
+    int drain() {
+        if (cores_.size() == 1) return kOk;
+        const int outcome = harness_.run_until(kAnswerLimit, [this] { return !harness_.busy(); });
+        for (unsigned i = 0; outcome == kOk && i < kDrainCycles; ++i) harness_.tick();
+        return outcome;
+    }
+
     int push() {
         if (remaining() == 0) return kOk;
-        uint32_t space = 0;
-        const int outcome = harness_.fetch(run_.space_address, space, kAnswerLimit);
-        if (outcome != kOk) return outcome;
+        const int outcome = read_all(run_.space_address, [this](CoreArguments& core, uint32_t space) {
+            if (!faulty(core)) push(core, space);
+        });
+        return outcome == kOk ? harness_.flush(kAnswerLimit) : outcome;
+    }
+
+    void push(CoreArguments& core, uint32_t space) {
         for (int queue = 0; queue < 3; ++queue) {
             uint32_t room = space >> (kSpaceBits * queue) & ((1u << kSpaceBits) - 1);
-            uint64_t& next = run_.pushed[queue];
-            for (; room && next < run_.counts[queue]; --room, ++next) {
-                harness_.host.write(run_.windows[queue], run_.words[queue][next]);
+            uint64_t& next = core.pushed[queue];
+            for (; room && next < core.counts[queue]; --room, ++next) {
+                harness_.host.write(core.address + run_.windows[queue], core.words[queue][next]);
             }
         }
-        return harness_.flush(kAnswerLimit);
     }
 
     Harness& harness_;
     RunArguments& run_;
+    std::vector<CoreArguments> cores_;
+    unsigned still_ = 0;
 };
 
 }  // namespace
 
 extern "C" {
 
-Harness* systolith_create(uint64_t ext_bytes, uint32_t latency, uint32_t stall_percent,
-                          uint64_t seed) {
-    auto harness = std::make_unique<Harness>(ext_bytes, latency, stall_percent, seed);
+Harness* systolith_create(uint64_t ext_bytes, uint32_t latency, double gap, uint32_t stall_percent,
+                          uint64_t seed, uint32_t threads) {
+    auto harness = std::make_unique<Harness>(ext_bytes, latency, gap, stall_percent, seed, threads);
     return harness->memory.allocated() ? harness.release() : nullptr;
 }
 

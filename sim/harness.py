@@ -2,7 +2,18 @@
 import ctypes
 import enum
 from collections.abc import Sequence
-from ctypes import POINTER, Structure, byref, c_char_p, c_int, c_uint8, c_uint32, c_uint64, c_void_p
+from ctypes import (
+    POINTER,
+    Structure,
+    byref,
+    c_char_p,
+    c_double,
+    c_int,
+    c_uint8,
+    c_uint32,
+    c_uint64,
+    c_void_p,
+)
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,6 +36,8 @@ class Outcome(enum.IntEnum):
     EXT_FAULT = 3
     NO_ANSWER = 4
     NO_TRACE = 5
+    STUCK = 6
+    LOOPED = 7
 
 
 class HarnessError(RuntimeError):
@@ -55,19 +68,46 @@ class RunResult(NamedTuple):
     pushed: tuple[int, int, int]
 
 
+class ClusterResult(NamedTuple):
+    """How a run of the queues of several cores ended.
+
+    Attributes
+    ----------
+    outcome : Outcome
+        As of :class:`RunResult`. ``ERROR``: cores show an error, and the others are idle or cannot
+        go on; ``STUCK``: no core can go on.
+    cycles : int
+        Cycles from the first write to CONTROL to the last STATUS.
+    statuses : tuple of int
+        The last STATUS of each core.
+    pushed : tuple of tuples of int
+        Words pushed into each queue of each core.
+    """
+
+    outcome: Outcome
+    cycles: int
+    statuses: tuple[int, ...]
+    pushed: tuple[tuple[int, int, int], ...]
+
+
+class _CoreArguments(Structure):
+    _fields_ = [
+        ("words", POINTER(c_uint32) * 3), ("counts", c_uint64 * 3), ("pushed", c_uint64 * 3),
+        ("address", c_uint32), ("status", c_uint32)]
+
+
 class _RunArguments(Structure):
     _fields_ = [
-        ("words", POINTER(c_uint32) * 3), ("counts", c_uint64 * 3), ("windows", c_uint32 * 3),
+        ("cores", POINTER(_CoreArguments)), ("count", c_uint64), ("windows", c_uint32 * 3),
         ("space_address", c_uint32), ("control_address", c_uint32), ("control_value", c_uint32),
         ("status_address", c_uint32), ("idle_mask", c_uint32), ("error_mask", c_uint32),
-        ("max_cycles", c_uint64), ("cycles", c_uint64), ("status", c_uint32),
-        ("pushed", c_uint64 * 3)]
+        ("active_mask", c_uint32), ("max_cycles", c_uint64), ("cycles", c_uint64)]
 
 
 _WORDS = POINTER(c_uint32)
 _BYTES = POINTER(c_uint8)
 _SIGNATURES = {
-    "create": (c_void_p, [c_uint64, c_uint32, c_uint32, c_uint64]),
+    "create": (c_void_p, [c_uint64, c_uint32, c_double, c_uint32, c_uint64, c_uint32]),
     "destroy": (None, [c_void_p]),
     "reset": (None, [c_void_p, c_uint32]),
     "step": (None, [c_void_p, c_uint64]),
@@ -113,23 +153,28 @@ class Harness:
         Bytes of external memory, zero at first.
     latency : int
         Cycles from a read request to its data, at least 1.
+    gap : float
+        Cycles from beat to beat of external memory on average, at least 1.
     stall_percent : int
         Share of the cycles, 0 to 95, in which each ready and valid that the harness drives is held
         back at random.
     seed : int
         Seed of the stalls.
+    threads : int
+        Threads that simulate the cores of a chip with several.
     """
 
-    def __init__(self, library: Path, *, ext_bytes: int, latency: int = 8, stall_percent: int = 0,
-                 seed: int = 0):
+    def __init__(self, library: Path, *, ext_bytes: int, latency: int = 8, gap: float = 1,
+                 stall_percent: int = 0, seed: int = 0, threads: int = 1):
         self._handle = None
-        if ext_bytes < 0 or latency < 1:
-            raise ValueError(f"ext_bytes must be at least 0 and latency at least 1, "
-                             f"not {ext_bytes} and {latency}")
+        if ext_bytes < 0 or latency < 1 or gap < 1:
+            raise ValueError(f"ext_bytes must be at least 0, latency and gap at least 1, "
+                             f"not {ext_bytes}, {latency} and {gap}")
         if not 0 <= stall_percent <= 95:
             raise ValueError(f"stall_percent must be from 0 to 95, not {stall_percent}")
         self._call = _Interface(library)
-        self._handle = self._call.create(ext_bytes, latency, stall_percent, seed % (1 << 64))
+        self._handle = self._call.create(ext_bytes, latency, gap, stall_percent, seed % (1 << 64),
+                                         threads)
         if not self._handle:
             raise HarnessError(f"cannot allocate {ext_bytes} bytes of external memory")
 
@@ -251,16 +296,40 @@ class Harness:
         max_cycles : int
             Cycles after which the run ends with ``Outcome.TIMEOUT``.
         """
-        arrays = [np.ascontiguousarray(queue, dtype=np.uint32) for queue in words]
-        run = _RunArguments(
-            words=(_WORDS * 3)(*(_pointer(array, c_uint32) for array in arrays)),
-            counts=(c_uint64 * 3)(*(array.size for array in arrays)),
-            windows=(c_uint32 * 3)(*windows), space_address=space_address,
+        result = self.run_cores(
+            [words], [0], windows=windows, space_address=space_address,
             control_address=control_address, control_value=control_value,
             status_address=status_address, idle_mask=idle_mask, error_mask=error_mask,
-            max_cycles=max_cycles)
+            active_mask=0, max_cycles=max_cycles)
+        return RunResult(result.outcome, result.cycles, result.statuses[0], result.pushed[0])
+
+    def run_cores(self, words: Sequence[Sequence[Sequence[int]]], addresses: Sequence[int], *,
+                  windows: Sequence[int], max_cycles: int, **registers: int) -> ClusterResult:
+        """As :meth:`run_queues`, for several cores at once.
+
+        Parameters
+        ----------
+        words : sequence of three sequences of int
+            Command words of each queue of each core.
+        addresses : sequence of int
+            What is added to all addresses to reach each core.
+        windows, max_cycles, registers
+            As of :meth:`run_queues`, and ``active_mask``: bits of STATUS that show a core at work.
+        """
+        arrays = [[np.ascontiguousarray(queue, dtype=np.uint32) for queue in core]
+                  for core in words]
+        cores = (_CoreArguments * len(arrays))(*(_CoreArguments(
+            words=(_WORDS * 3)(*(_pointer(array, c_uint32) for array in core)),
+            counts=(c_uint64 * 3)(*(array.size for array in core)), address=address)
+            for core, address in zip(arrays, addresses, strict=True)))
+        run = _RunArguments(cores=cores, count=len(arrays), windows=(c_uint32 * 3)(*windows),
+                            max_cycles=max_cycles, **registers)
         outcome = Outcome(self._call.run_queues(self._handle, byref(run)))
-        return RunResult(outcome, run.cycles, run.status, tuple(run.pushed))
+        if outcome == Outcome.LOOPED:
+            raise HarnessError("an output of a core follows an input within a cycle: the simulated "
+                               "chip is wrong")
+        return ClusterResult(outcome, run.cycles, tuple(core.status for core in cores),
+                             tuple(tuple(core.pushed) for core in cores))
 
     def trace_open(self, path: Path, first: int = 0, last: int | None = None) -> None:
         """Write a VCD from here on, until :meth:`trace_close` or the end.

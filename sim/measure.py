@@ -31,18 +31,23 @@ class Measure:
         return self.counters.cycles or None
 
     @property
+    def peak(self) -> int:
+        """Multiply-accumulates a cycle of all cores."""
+        return self.config.peak_macs_per_cycle * self.config.cores
+
+    @property
     def utilization(self) -> float | None:
         """Useful multiply-accumulates as a part of what the array can do in these cycles."""
         if self.cycles is None:
             return None
-        return self.macs / (self.cycles * self.config.peak_macs_per_cycle)
+        return self.macs / (self.cycles * self.peak)
 
     @property
     def limits(self) -> dict[str, float]:
         """Cycles that the work takes at least, by what bounds it: useful multiply-accumulates over
         the peak of the ``array``, bytes moved over the width of the bus to external ``memory``,
         beats of the ``vector`` unit."""
-        return {"array": self.macs / self.config.peak_macs_per_cycle,
+        return {"array": self.macs / self.peak,
                 "memory": self.counters.move_bytes / self.config.bus_bytes,
                 "vector": self.counters.engines[Engine.VECTOR].busy}
 
@@ -70,13 +75,13 @@ class Measure:
         if self.cycles is None:
             states = {**dict.fromkeys(states), "busy": engine.busy, "idle": None}
         else:
-            states["idle"] = self.cycles - sum(states.values())
+            states["idle"] = self.cycles * self.config.cores - sum(states.values())
         return {**states, "commands": commands}
 
     def as_json(self) -> dict[str, object]:
         """The measured values under their stable keys."""
         return {"cycles": self.cycles, "macs": self.macs,
-                "peak_macs_per_cycle": self.config.peak_macs_per_cycle,
+                "peak_macs_per_cycle": self.peak,
                 "utilization": self.utilization, "engines": self.engines(),
                 "move_bytes": self.counters.move_bytes}
 

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 from systolith.hw.isa import ENGINES, Command, Engine
 from systolith.sim.trace import Trace
-from systolith.sw.estimate import estimate
+from systolith.sw.estimate import ExternalMemory, estimate
 
 
 def recorded_programs(trace: Trace) -> Iterator[Mapping[Engine, Sequence[Command]]]:
@@ -18,7 +18,8 @@ def recorded_programs(trace: Trace) -> Iterator[Mapping[Engine, Sequence[Command
         yield program
 
 
-def modelled_cycles(trace: Trace) -> int:
-    """Cycles of all runs of a recording in the model, out of nothing but their commands; with the
-    external memory that the simulator has by default."""
-    return sum(estimate(trace.config, program).cycles for program in recorded_programs(trace))
+def modelled_cycles(trace: Trace, external: ExternalMemory | None = None) -> int:
+    """Cycles of all runs of a recording in the model, out of nothing but their commands and the
+    external memory, by default that of the simulator."""
+    return sum(estimate(trace.config, program, external).cycles
+               for program in recorded_programs(trace))

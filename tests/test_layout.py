@@ -1,6 +1,10 @@
 """Imports point one way, the installed packages are the folders, and files stay readable."""
 import ast
+import re
+import sys
 import tomllib
+from importlib.metadata import packages_distributions
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -78,3 +82,18 @@ def test_every_folder_is_a_documented_package():
 def test_no_postponed_annotations_in_hardware():
     """They make ``data.Struct`` silently zero bits wide."""
     assert [path for path in sources("hw") if "__future__" in path.read_text()] == []
+
+
+def test_imported_packages_are_declared():
+    """What another package happens to bring is not there on every machine."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    declared = {re.match(r"[\w-]+", line)[0].lower() for line in chain(
+        project["dependencies"], *project["optional-dependencies"].values())}
+    provided = {module for module, names in packages_distributions().items()
+                if declared & {name.lower() for name in names}}
+    known = {*sys.stdlib_module_names, "systolith", *provided}
+    wrong = {f"{path.relative_to(ROOT)} imports {name}"
+             for folder in FOLDERS for path in sources(folder)
+             for name in imported(ast.parse(path.read_text()), package_of(path))
+             if name.partition(".")[0] not in known}
+    assert wrong == set()

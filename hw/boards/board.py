@@ -1,23 +1,13 @@
 """What the flow needs to know of a board, as plain data."""
 from dataclasses import dataclass
-from typing import NamedTuple
 
+from systolith.hw.boards.pin import Pin
+from systolith.hw.boards.sdram_wires import SdramWires
+from systolith.hw.config import Config
 from systolith.hw.frames import DEFAULT_BAUD
 
 #: How a family is written to a board, and the ending of its bitstream.
 FAMILIES = {"ice40": "bin", "ecp5": "bit"}
-
-
-class Pin(NamedTuple):
-    """One wire between FPGA and board.
-
-    ``site`` is the ball or pin of the package, ``inverted`` says that the board acts on a low
-    level, and ``attributes`` are those of the pad, in the words of the family's constraints.
-    """
-
-    site: str
-    attributes: tuple[str, ...] = ()
-    inverted: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +39,11 @@ class Board:
         ``clock`` is the pin that an iCE40 wires straight to its PLL.
     high : tuple of Pin
         Pins that must be held at one, such as the selection of a flash that shares wires.
+    sdram : SdramWires, optional
+        The chip that serves as external memory.
+    ram_bytes : int, optional
+        Without a chip: bytes of block RAM that serve as external memory, by default as many as
+        the configuration can address.
     flash : tuple of str
         Command that writes a bitstream, whose path follows.
     volatile : bool
@@ -57,7 +52,7 @@ class Board:
     Raises
     ------
     ValueError
-        When the family or a clock cannot be.
+        When the family or a clock cannot be, or a chip and block RAM are given.
     """
 
     name: str
@@ -77,6 +72,8 @@ class Board:
     fault: Pin
     pll_pad: bool = False
     high: tuple[Pin, ...] = ()
+    sdram: SdramWires | None = None
+    ram_bytes: int | None = None
     flash: tuple[str, ...]
     volatile: bool = False
 
@@ -87,11 +84,22 @@ class Board:
             if not 1 <= getattr(self, field) <= 400:
                 raise ValueError(f"{field} must be from 1 to 400, not {getattr(self, field)}")
 
+        if self.sdram and (self.ram_bytes is not None or self.family != "ecp5"):
+            raise ValueError("sdram is for boards with an ECP5 and without ram_bytes")
+
+    def ext_bytes(self, config: Config) -> int:
+        """Bytes of external memory."""
+        if self.sdram:
+            return min(self.sdram.chip.size, config.ext_bytes)
+        return config.ext_bytes if self.ram_bytes is None else self.ram_bytes
+
     @property
     def pins(self) -> dict[str, Pin]:
-        """All pins by the name of the port of the top level that they belong to."""
+        """All pins by the name of the port of the top level that they belong to, with the bit for
+        ports that have several."""
         named = {name: getattr(self, name) for name in ("clock", "rx", "tx", "ready", "fault")}
-        return named | {f"high_{index}": pin for index, pin in enumerate(self.high)}
+        named |= {f"high_{index}": pin for index, pin in enumerate(self.high)}
+        return named | (self.sdram.pins if self.sdram else {})
 
     @property
     def bitstream_ending(self) -> str:

@@ -1,5 +1,6 @@
 """ECP5 evaluation board of Lattice (LFE5UM5G-85F-EVN). Its UART needs two resistors moved."""
-from systolith.hw.boards.board import Board, Pin
+from systolith.hw.boards.board import Board
+from systolith.hw.boards.pin import Pin
 
 _PAD = ("IO_TYPE=LVCMOS33",)
 #: The bank of the lamps has 2.5 V as delivered.
@@ -10,5 +11,5 @@ ECP5_EVN = Board(
     package="CABGA381", speed="8", oscillator_mhz=12, clock_mhz=40, config="ecp5-85f",
     clock=Pin("A10", _PAD), rx=Pin("P2", (*_PAD, "PULLMODE=UP")), tx=Pin("P3", _PAD),
     ready=Pin("A13", _LAMP, inverted=True), fault=Pin("A12", _LAMP, inverted=True),
-    flash=("openFPGALoader", "--board", "ecp5_evn"), volatile=True,
+    ram_bytes=1 << 16, flash=("openFPGALoader", "--board", "ecp5_evn"), volatile=True,
 )

@@ -1,5 +1,6 @@
 """iCEBreaker: iCE40 UP5K with a USB bridge that is programmer and UART."""
-from systolith.hw.boards.board import Board, Pin
+from systolith.hw.boards.board import Board
+from systolith.hw.boards.pin import Pin
 
 ICEBREAKER = Board(
     name="icebreaker", title="iCEBreaker", family="ice40", device="up5k", package="sg48",

@@ -1,17 +1,26 @@
 """The top level that goes into the FPGA of a board: pins, clock and reset around a machine."""
+from collections import Counter
+
 from amaranth import *
+from amaranth.hdl import IOPort
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from systolith.hw.boards.board import Board
 from systolith.hw.boards.pll import Pll
 from systolith.hw.boards.reset import PowerOnReset
+from systolith.hw.boards.sdram_pads import SdramPads
+from systolith.hw.boards.sdram_wires import DATA, SIGNALS
+from systolith.hw.sdram.interface import SdramPins
+from systolith.hw.sdram.timing import WORD_BITS
 
 #: Name of the top module.
 TOP = "board"
 
-#: What a machine must have, one bit each: the UART, idle at one, and its state for the lamps.
-MACHINE = {"rx": In, "tx": Out, "fault": Out}
+#: What a machine must have: the UART, idle at one, and its state for the lamps.
+MACHINE = {"rx": In(1), "tx": Out(1), "fault": Out(1)}
+#: And for a board with an SDRAM.
+SDRAM = {"pins": Out(SdramPins()), "data": In(WORD_BITS)}
 
 
 class BoardTop(wiring.Component):
@@ -22,7 +31,8 @@ class BoardTop(wiring.Component):
     board : Board
         Pins and clocks.
     machine : wiring.Component
-        Works in the domain ``sync``; has the members ``rx``, ``tx`` and ``fault`` of one bit.
+        Works in the domain ``sync``; has the members ``rx``, ``tx`` and ``fault`` of one bit, and
+        for a board with an SDRAM ``pins`` and ``data``, see :class:`SdramPads`.
 
     Members
     -------
@@ -34,6 +44,9 @@ class BoardTop(wiring.Component):
         Pins of the lamps, in the level that the board needs: reset is over; the machine stopped.
     high_0, ... : Out(1)
         Pins that are held at one.
+    sdram_clock, ... : Out
+        Pins of the SDRAM, where there is one. ``sdram_data`` goes both ways and is a port of the
+        top level, not a member.
 
     Raises
     ------
@@ -45,12 +58,17 @@ class BoardTop(wiring.Component):
         if not isinstance(board, Board):
             raise TypeError(f"board must be a Board, not {board!r}")
         members = dict(machine.signature.members.items())
-        for name, flow in MACHINE.items():
-            if name not in members or members[name].flow is not flow or members[name].shape != 1:
-                raise TypeError(f"machine must have a member {name}: {flow.name}(1)")
+        for name, member in (MACHINE | (SDRAM if board.sdram else {})).items():
+            found = members.get(name)
+            if found is None or (found.flow, found.shape) != (member.flow, member.shape):
+                raise TypeError(f"machine must have a member {name}: {member!r}")
         self._board, self._machine = board, machine
+        widths = Counter(name.partition("[")[0] for name in board.pins)
+        both_ways = widths.pop(DATA, 0)
+        self._pads = IOPort(both_ways, name=DATA) if both_ways else None
         inputs = ("clock", "rx")
-        super().__init__({port: In(1) if port in inputs else Out(1) for port in board.pins})
+        super().__init__({port: In(1) if port in inputs else Out(width)
+                          for port, width in widths.items()})
 
     def elaborate(self, platform):
         m = Module()
@@ -68,7 +86,14 @@ class BoardTop(wiring.Component):
         ]
         m.d.comb += [getattr(self, port).eq(1) for port in self._board.pins
                      if port.startswith("high")]
+        if self._board.sdram:
+            self._sdram(m, machine)
         return m
+
+    def _sdram(self, m, machine):
+        m.submodules.pads = pads = SdramPads(wires=self._board.sdram, pads=self._pads)
+        m.d.comb += [pads.pins.eq(machine.pins), machine.data.eq(pads.data),
+                     *(getattr(self, f"sdram_{name}").eq(getattr(pads, name)) for name in SIGNALS)]
 
     def _received(self, m):
         """The UART's input in step with the clock; idle until then."""

@@ -1,5 +1,6 @@
 """UPduino 3: iCE40 UP5K. Its oscillator reaches pin 20 once the jumper OSC is soldered."""
-from systolith.hw.boards.board import Board, Pin
+from systolith.hw.boards.board import Board
+from systolith.hw.boards.pin import Pin
 
 UPDUINO3 = Board(
     name="upduino3", title="UPduino 3", family="ice40", device="up5k", package="sg48",

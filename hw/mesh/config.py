@@ -2,13 +2,10 @@
 import dataclasses
 from dataclasses import dataclass
 
-from systolith.hw.config import ConfigError
+from systolith.hw.config import MOST_NODES, Config, ConfigError
 
 #: Bits of a coordinate in a packet, for every mesh the same.
-COORDINATE_BITS = 4
-
-#: Most nodes along one side.
-MOST_NODES = 1 << COORDINATE_BITS
+COORDINATE_BITS = (MOST_NODES - 1).bit_length()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,6 +56,11 @@ class MeshConfig:
     def replace(self, **changes) -> "MeshConfig":
         """A checked copy with some sizes changed."""
         return dataclasses.replace(self, **changes)
+
+    @classmethod
+    def of(cls, config: Config) -> "MeshConfig":
+        """The mesh that joins the cores of a chip."""
+        return cls(width=config.mesh_width, height=config.mesh_height, bus_bytes=config.bus_bytes)
 
     @property
     def nodes(self) -> int:

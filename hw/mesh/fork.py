@@ -5,7 +5,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from systolith.hw.mesh.packet import packet_layout, packet_width
 from systolith.hw.mesh.route import Place, outputs
-from systolith.hw.mesh.short_queue import ShortQueue
+from systolith.hw.queue import Queue
 
 
 class Fork(wiring.Component):
@@ -47,12 +47,15 @@ class Fork(wiring.Component):
             m.d.comb += queue.i.valid.eq(self.i.valid & self.i.ready & enter)
         return m
 
+    def _queue(self, shape):
+        return Queue(shape=shape, depth=self._config.queue_depth, distributed=True)
+
     def _crosspoint(self, m, wanted):
         """A queue for each output; pairs of whether the packet enters, and the queue."""
         queues = []
         for port in self._ports:
             name = port.name.lower()
-            queue = ShortQueue(shape=self._width, depth=self._config.queue_depth)
+            queue = self._queue(self._width)
             m.submodules[f"{name}_queue"] = queue
             m.d.comb += queue.i.payload.eq(self.i.payload)
             connect(m, queue.o, flipped(getattr(self, name)))
@@ -63,7 +66,7 @@ class Fork(wiring.Component):
         """One queue, which a packet leaves with its last copy."""
         count = len(self._ports)
         layout = data.StructLayout({"outputs": count, "packet": self._width})
-        m.submodules.queue = queue = ShortQueue(shape=layout, depth=self._config.queue_depth)
+        m.submodules.queue = queue = self._queue(layout)
         enters, left, leaves = (Signal(count, name=name) for name in ("enters", "left", "leaves"))
         m.d.comb += [enters.eq(Cat(wanted[port] for port in self._ports)),
                      queue.i.p.outputs.eq(enters), queue.i.p.packet.eq(self.i.payload)]

@@ -3,7 +3,7 @@ from amaranth import *
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from systolith.hw.mesh.packet import packet_layout, target_layout
+from systolith.hw.mesh.packet import in_mesh, packet_layout, target_layout
 from systolith.hw.mesh.route import Place
 
 #: Bits of the number of dropped packets, which stays at its largest value.
@@ -45,8 +45,7 @@ class Guard(wiring.Component):
         m = Module()
         target, good = self.i.p.target, Signal()
         m.d.comb += [
-            good.eq((target.x_first <= target.x_last) & (target.x_last < self._config.width)
-                    & (target.y_first <= target.y_last) & (target.y_last < self._config.height)),
+            good.eq(in_mesh(target, self._config)),
             self.o.valid.eq(self.i.valid & good),
             self.o.payload.eq(self.i.payload),
             self.o.p.source_x.eq(self.place.x), self.o.p.source_y.eq(self.place.y),

@@ -1,4 +1,7 @@
 """Several streams become one, each in its turn."""
+from functools import reduce
+from operator import or_
+
 from amaranth import *
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -48,10 +51,9 @@ class Merge(wiring.Component):
         m.d.sync += held.eq(self.o.valid & ~self.o.ready)
         with m.If(self.o.valid):
             m.d.sync += last.eq(grant)
-        with m.Switch(grant):
-            for index, each in enumerate(self.i):
-                with m.Case(1 << index):
-                    m.d.comb += self.o.payload.eq(each.payload)
+        # At most one is granted, so two of them fit into a LUT4; a choice by number would not.
+        chosen = [Mux(bit, each.payload, 0) for bit, each in zip(grant, self.i, strict=True)]
+        m.d.comb += self.o.payload.eq(reduce(or_, chosen))
         return m
 
 

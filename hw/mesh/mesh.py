@@ -3,6 +3,7 @@ from amaranth import *
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
+from systolith.hw.mesh.config import COORDINATE_BITS
 from systolith.hw.mesh.guard import DROPPED_BITS
 from systolith.hw.mesh.packet import packet_layout, target_layout
 from systolith.hw.mesh.route import OPPOSITE, STEPS, Port
@@ -59,9 +60,16 @@ class Mesh(wiring.Component):
         router = Router(config=self._config, ports=ports)
         m.submodules[f"router_{x}_{y}"] = router
         m.d.comb += [
-            router.place.x.eq(x), router.place.y.eq(y), self.moved[y][x].eq(router.moved),
-            self.dropped[y][x].eq(router.dropped), self.fault[y][x].eq(router.fault),
+            router.place.x.eq(_opaque(x)), router.place.y.eq(_opaque(y)),
+            self.moved[y][x].eq(router.moved), self.dropped[y][x].eq(router.dropped),
+            self.fault[y][x].eq(router.fault),
         ]
         connect(m, flipped(self.i[y][x]), router.from_local)
         connect(m, router.to_local, flipped(self.o[y][x]))
         return router
+
+
+def _opaque(coordinate):
+    """A coordinate as an operation: a plain constant would be written into the router, and no two
+    routers would be equal."""
+    return Const(coordinate, COORDINATE_BITS) | Const(0, COORDINATE_BITS)

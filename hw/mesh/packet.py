@@ -23,6 +23,20 @@ def target_layout() -> data.StructLayout:
     return data.StructLayout(dict.fromkeys(names, COORDINATE_BITS))
 
 
+def in_mesh(target, config):
+    """Whether a target is in order: first coordinates not above the last, the last within the mesh.
+
+    Parameters
+    ----------
+    target : View of target_layout()
+        The nodes.
+    config : MeshConfig
+        Sizes of the mesh.
+    """
+    return ((target.x_first <= target.x_last) & (target.x_last < config.width)
+            & (target.y_first <= target.y_last) & (target.y_last < config.height))
+
+
 def packet_layout(config) -> data.StructLayout:
     """A packet: header and data travel side by side, so that none can be cut short.
 

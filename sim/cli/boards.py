@@ -80,9 +80,13 @@ def board_test(
 
 @commands.command(name="virtual-board", epilog=example(
     "systolith virtual-board --config tiny",
+    "systolith virtual-board --board ulx3s-85f",
     "systolith run mathformer '7*8=' --config tiny --device serial:/dev/pts/3"))
 def virtual_board(
     config: ConfigName = "tiny",
+    board: Annotated[str | None, typer.Option(
+        "--board", metavar="BOARD", help="Simulate the whole top level of this board, with its "
+        "pads and its SDRAM, instead of a machine alone. See `systolith boards`.")] = None,
     clocks_per_bit: Annotated[float, typer.Option(
         "--clocks-per-bit", metavar="N", min=4, max=10_000,
         help="Clock cycles in a bit of the UART; fewer are faster.")] = 4,
@@ -95,5 +99,9 @@ def virtual_board(
         from systolith.sim.commands import virtual_board as command
         from systolith.sim.progress import Progress
 
-        command.serve(config, clocks_per_bit=clocks_per_bit, ext_bytes=ext_bytes,
-                      show=typer.echo, progress=Progress())
+        if board is not None:
+            command.serve_board(board, clocks_per_bit=clocks_per_bit, ext_bytes=ext_bytes,
+                                show=typer.echo, progress=Progress())
+        else:
+            command.serve(config, clocks_per_bit=clocks_per_bit, ext_bytes=ext_bytes,
+                          show=typer.echo, progress=Progress())

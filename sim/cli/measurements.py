@@ -4,16 +4,20 @@ from typing import Annotated
 
 import typer
 
+from systolith.sim.cli.mesh import BenchCommand
 from systolith.sim.cli.options import (
     RESULTS,
     ConfigName,
     DeviceOption,
     Json,
+    MemoryName,
     ModelName,
     Prompt,
+    check_memory,
     check_page,
     example,
     layer_number,
+    picture_path,
     wave_path,
 )
 from systolith.sim.output import USAGE, fail, user_errors, writable_path, write_json
@@ -22,23 +26,31 @@ from systolith.sw.runtime.device import DEFAULT_MAX_CYCLES
 commands = typer.Typer()
 
 
-@commands.command(epilog=example("systolith bench ragged attention-128 --json bench.json",
-                             "systolith bench --all --write"))
+@commands.command(cls=BenchCommand, epilog=example(
+    "systolith bench ragged attention-128 --json bench.json", "systolith bench --all --write",
+    "systolith bench mesh --nodes 4x4 --plot mesh.png"))
 def bench(
     names: Annotated[list[str] | None, typer.Argument(
         metavar="NAME", help="Benchmarks, or the first words of their names; all but the slow ones "
         "by default.")] = None,
     config: ConfigName = "sim16",
     device: DeviceOption = "rtl",
+    memory: MemoryName = "ideal",
     everything: Annotated[bool, typer.Option("--all", help="Run the slow ones, too.")] = False,
     listing: Annotated[bool, typer.Option("--list", help="Only print the names.")] = False,
     write: Annotated[bool, typer.Option(
         "--write", help=f"Also put the tables into {RESULTS}.")] = False,
     json: Json = None,
 ) -> None:
-    """Measure products, attention, layers and models: cycles, share of the limits, what is lost."""
+    """Measure products, attention, layers and models: cycles, share of the limits, what is lost.
+
+    `systolith bench mesh` measures the network between cores; it has options of its own.
+    """
     if write and device == "functional":
         fail("--write needs --device rtl: the functional device has no cycles", USAGE)
+    if write and memory != "ideal":
+        fail("--write needs --memory ideal: the tables are made with it", USAGE)
+    check_memory(memory, device)
     if write:
         check_page()
     chosen, slow = _benchmarks(names or [], everything)
@@ -50,7 +62,7 @@ def bench(
         from systolith.sim.commands import bench as command
         from systolith.sim.progress import Progress
 
-        outcomes = list(command.bench(chosen, config=config, device=device,
+        outcomes = list(command.bench(chosen, config=config, device=device, memory=memory,
                                       progress=Progress(), skip=not names))
         if write:
             from systolith.sim.results import bench_tables
@@ -137,7 +149,7 @@ def trace(
 
 @commands.command(epilog=example("systolith estimate glassllm --length 100",
                              "systolith estimate glassllm --layer 0 --length 64 --config tiny",
-                             "systolith estimate minilm --length 128 --ext-bytes-per-cycle 4"))
+                             "systolith estimate minilm --length 128 --memory sdram"))
 def estimate(
     model: ModelName = "glassllm",
     config: ConfigName = "sim16",
@@ -147,12 +159,13 @@ def estimate(
     layer: Annotated[str | None, typer.Option(
         "--layer", metavar="N|all", callback=layer_number,
         help="Only the attention of a layer; the whole model by default.")] = None,
-    ext_latency: Annotated[int, typer.Option(
+    memory: MemoryName = "ideal",
+    ext_latency: Annotated[int | None, typer.Option(
         "--ext-latency", metavar="CYCLES", min=1,
-        help="From a read request of external memory to its data.")] = 8,
+        help="From a read request of external memory to its data, if not as the memory.")] = None,
     ext_bytes: Annotated[float | None, typer.Option(
         "--ext-bytes-per-cycle", metavar="N",
-        help="What external memory moves at most; as much as the bus by default.")] = None,
+        help="What external memory moves at most, if not as the memory.")] = None,
     mhz: Annotated[float, typer.Option("--mhz", help="Clock, for tokens a second.")] = 100.0,
     json: Json = None,
 ) -> None:
@@ -164,12 +177,36 @@ def estimate(
     with user_errors():
         from systolith.sim.commands import estimate as command
         from systolith.sim.progress import Progress
-        from systolith.sw.estimate import ExternalMemory
 
         request = command.Request(
             model=model, layer=layer if layer in (None, "all") else int(layer), length=length,
             prompt=prompt, config=config, mhz=mhz,
-            external=ExternalMemory(latency=ext_latency, bytes_per_cycle=ext_bytes))
+            external=command.external(memory, config, ext_latency, ext_bytes))
         result = command.run(request, progress=Progress())
         if write_json(result.as_json(), json):
             command.print_estimated(result)
+
+
+@commands.command(epilog=example("systolith scaling --length 512 --mhz 100 --plot scaling.png"))
+def scaling(
+    length: Annotated[int, typer.Option(
+        "--length", min=1, help="Positions of the cache.")] = 512,
+    mhz: Annotated[float, typer.Option(
+        "--mhz", min=0.001, help="Clock of the chips.")] = 100.0,
+    plot: Annotated[str | None, typer.Option(
+        "--plot", metavar="FILE", callback=picture_path, help="Draw the curves.")] = None,
+    json: Json = None,
+) -> None:
+    """How many chips hold a language model of a billion weights, and what bounds its tokens."""
+    from systolith.sim.commands import scaling as command
+
+    with user_errors():
+        if plot:
+            from systolith.sim.commands.evaluate import check_plot
+
+            check_plot()
+        spreads = command.scale(length=length, mhz=mhz)
+        if plot:
+            command.plot(spreads, Path(plot))
+        if write_json([each.as_json() for each in spreads], json):
+            command.print_spreads(spreads)

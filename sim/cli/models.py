@@ -11,8 +11,10 @@ from systolith.sim.cli.options import (
     DeviceOption,
     Json,
     Layer,
+    MemoryName,
     ModelName,
     Prompt,
+    check_memory,
     check_page,
     example,
     picture_path,
@@ -44,6 +46,7 @@ def run(
         "--stall", metavar="PERCENT", min=0, max=95,
         help="Share of cycles in which host and external memory hold back at random.")] = 0,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the stalls.")] = 0,
+    memory: MemoryName = "ideal",
     lines: Annotated[Path | None, typer.Option(
         "--text", metavar="FILE",
         help="For a sentence encoder: texts to embed, one a line.")] = None,
@@ -66,21 +69,24 @@ def run(
     or --tokens, let the whole model write text; or, with --text, embed sentences."""
     if stall and device != "rtl":
         fail("--stall needs --device rtl: only there can its surroundings hold back", USAGE)
+    check_memory(memory, device)
     writes = text is not None or tokens is not None
     if writes and (layer is not None or save):
         fail("--layer and --save run one layer; leave out PROMPT and --tokens", USAGE)
     if text is not None and prompt is not None:
         fail("the prompt is given twice, as PROMPT and by --prompt", USAGE)
-    if compare and (not writes or device == "functional"):
-        fail("--compare is for a whole model, with PROMPT or --tokens, on another device than the "
-             "functional one", USAGE)
     if lines is not None and (writes or layer is not None or prompt is not None or save):
         fail("--text is for sentence encoders and takes no prompt, layer or tokens", USAGE)
     where = {"config": config, "device": device, "max_cycles": max_cycles, "stall": stall,
-             "seed": seed}
+             "seed": seed, "memory": memory}
     with user_errors():
+        from systolith.hw.configs import get_config
         from systolith.sw.models.encoders import ENCODERS
 
+        alone = device == "functional" and get_config(config).cores == 1
+        if compare and (not writes or alone):
+            fail("--compare is for a whole model, with PROMPT or --tokens, on another device than "
+                 "the functional one, or on several cores", USAGE)
         if lines is not None:
             _embed(model, lines, where, json)
         elif model in ENCODERS:

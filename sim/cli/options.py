@@ -46,6 +46,21 @@ def device_name(value: str) -> str:
         raise typer.BadParameter(str(error)) from None
 
 
+def memory_name(value: str) -> str:
+    """The name of a simulated external memory, if it is one."""
+    from systolith.sw.estimate import MEMORIES
+
+    if value not in MEMORIES:
+        raise typer.BadParameter(f"{value!r} is not one of {', '.join(MEMORIES)}")
+    return value
+
+
+def check_memory(memory: str, device: str) -> None:
+    """End when a memory is to be simulated beside a device that has its own."""
+    if memory != "ideal" and device != "rtl":
+        fail("--memory needs --device rtl: only there is external memory simulated", USAGE)
+
+
 def layer_number(value: str | None) -> str | None:
     """A layer, if it is a number or 'all'."""
     if value is not None and value != "all" and not value.isdecimal():
@@ -68,3 +83,6 @@ Prompt = Annotated[str | None, typer.Option(
 DeviceOption = Annotated[str, typer.Option(
     "--device", metavar="functional|rtl|serial:PORT[@BAUD]", callback=device_name,
     help="Where to run: NumPy, the simulated chip, or a board on a serial port.")]
+MemoryName = Annotated[str, typer.Option(
+    "--memory", metavar="ideal|sdram", callback=memory_name,
+    help="External memory of the simulated chip: a beat a cycle, or like an SDRAM of 16 bits.")]

@@ -13,6 +13,7 @@ from systolith.sim.progress import Progress
 from systolith.sim.shares import DECIMALS, lost_shares
 from systolith.sim.text import number, print_table
 from systolith.sw.compiler import CompileError
+from systolith.sw.estimate import external_memory
 from systolith.sw.runtime.device import Device
 from systolith.sw.runtime.functional import FunctionalDevice
 
@@ -57,14 +58,16 @@ def _percent(share: float | None) -> float | None:
     return None if share is None else round(100 * share, DECIMALS)
 
 
-def bench(benchmarks: Iterable[Benchmark], *, config: str, device: str, progress: Progress,
-          skip: bool = False) -> Iterator[Outcome]:
+def bench(benchmarks: Iterable[Benchmark], *, config: str, device: str, memory: str = "ideal",
+          progress: Progress, skip: bool = False) -> Iterator[Outcome]:
     """Run benchmarks one after the other.
 
     Parameters
     ----------
     config : str
         Name of the configuration of those that have none of their own.
+    memory : str
+        Name of the external memory that is simulated, see :func:`external_memory`.
     skip : bool
         Leave out, with a note, those for which the configuration is too small.
 
@@ -81,10 +84,10 @@ def bench(benchmarks: Iterable[Benchmark], *, config: str, device: str, progress
             name = benchmark.config or config
             if name not in opened:
                 opened[name] = devices.enter_context(
-                    open_device(device, get_config(name), progress=progress))
+                    open_device(device, get_config(name), memory=memory, progress=progress))
             try:
                 with progress.stage(benchmark.name):
-                    outcome = _outcome(benchmark, opened[name])
+                    outcome = _outcome(benchmark, opened[name], memory)
             except CompileError as error:
                 if not skip:
                     raise
@@ -93,7 +96,7 @@ def bench(benchmarks: Iterable[Benchmark], *, config: str, device: str, progress
                 yield outcome
 
 
-def _outcome(benchmark: Benchmark, device: Device) -> Outcome:
+def _outcome(benchmark: Benchmark, device: Device, memory: str) -> Outcome:
     run = benchmark.prepare(device)
     if isinstance(device, FunctionalDevice):
         work = run()
@@ -104,7 +107,8 @@ def _outcome(benchmark: Benchmark, device: Device) -> Outcome:
         trace = recorder.trace()
     measure = Measure(device.config, work.macs, work.counters)
     return Outcome(benchmark.name, device.name, measure, work.bit_exact,
-                   lost_shares(measure, trace, work.head_dim), modelled_cycles(trace))
+                   lost_shares(measure, trace, work.head_dim),
+                   modelled_cycles(trace, external_memory(memory, device.config)))
 
 
 def print_outcomes(outcomes: Sequence[Outcome]) -> None:

@@ -8,13 +8,18 @@ import numpy as np
 
 from systolith.hw.config import Config
 from systolith.hw.configs import get_config
-from systolith.sim.devices import open_device
+from systolith.sim.devices import open_machine
 from systolith.sim.measure import Measure, total
 from systolith.sim.progress import Progress
 from systolith.sim.text import number, percent, print_facts
-from systolith.sw.decoder import Session, StepResult, compile_decoder
+from systolith.sw.decoder import (
+    CompiledDecoder,
+    Session,
+    StepResult,
+    compile_decoder,
+    open_session,
+)
 from systolith.sw.decoder.choose import Choice
-from systolith.sw.decoder.compiled import CompiledDecoder
 from systolith.sw.decoder.work import Work, total_work
 from systolith.sw.models import Model, ModelError, load_model
 from systolith.sw.runtime.functional import FunctionalDevice
@@ -61,6 +66,7 @@ class Request:
     slide: bool
     sampling: Sampling
     compare: bool = False
+    memory: str = "ideal"
 
 
 @dataclass(frozen=True)
@@ -111,6 +117,7 @@ class Completion:
                 "prompt_tokens": len(self.ids), "tokens": list(self.written),
                 "config": self.config.name, "device": self.request.device,
                 "stall": self.request.stall, "seed": self.request.seed,
+                "memory": self.request.memory,
                 "bit_exact": self.bit_exact, **self.measure.as_json(),
                 "prefill": self.prefill.as_json(), "decode": decode and decode.as_json(),
                 "parts": [part.as_json() for part in self.work],
@@ -133,11 +140,11 @@ def complete(request: Request, *, show: Callable[[str], None], progress: Progres
     ids = model.encode(prompt)
     with progress.stage("compile"):
         compiled = compile_decoder(model, config)
-    with open_device(request.device, config, stall=request.stall, seed=request.seed,
-                     progress=progress) as device:
+    with open_machine(request.device, config, stall=request.stall, seed=request.seed,
+                      memory=request.memory, progress=progress) as machine:
         with progress.stage("load weights"):
-            session = Session(compiled, device, slide=request.slide,
-                              max_cycles=request.max_cycles)
+            session = open_session(compiled, machine, slide=request.slide,
+                                   max_cycles=request.max_cycles)
         with progress.stage("prefill"):
             results = [session.prefill(ids)]
         start = perf_counter()
@@ -154,8 +161,12 @@ def complete(request: Request, *, show: Callable[[str], None], progress: Progres
 
 def _same(compiled: CompiledDecoder, request: Request, ids: Sequence[int], written: Sequence[int],
           results: Sequence[StepResult]) -> bool:
-    """Whether every logit and token is that of the functional device for the same tokens."""
-    session = Session(compiled, FunctionalDevice(compiled.config), slide=request.slide)
+    """Whether every logit and token is that of the functional device, of a single core, for the
+    same tokens."""
+    core = compiled.config.core
+    alone = compiled if compiled.config.cores == 1 else CompiledDecoder(
+        compiled.name, compiled.model, core, compiled.context)
+    session = Session(alone, FunctionalDevice(core), slide=request.slide)
     inputs = [ids, *([token] for token in written)]
     # The last token that was written went into no step.
     expected = [session.prefill(new) for new in inputs[:len(results)]]
@@ -191,10 +202,11 @@ def print_completion(done: Completion) -> None:
     config = done.config
     facts = [("Model", f"{done.model.name}, all {done.model.layers} layers; from embedding to "
                        "the choice of the token all tensor operations ran in the accelerator"),
-             ("Configuration", f"{config.name}: {config.rows} x {config.cols} cells"),
+             ("Configuration", _cells(config)),
              ("Device", done.request.device)]
     if done.bit_exact is not None:
-        facts.append(("Bit exact", "yes, as the functional device" if done.bit_exact else "NO"))
+        equal = "yes, as the functional device" + (" with one core" if config.cores > 1 else "")
+        facts.append(("Bit exact", equal if done.bit_exact else "NO"))
     for name, measure, count in (("Prefill", done.prefill, len(done.ids)),
                                  ("Decode", done.decode, len(done.results) - 1)):
         if measure is not None:
@@ -206,6 +218,11 @@ def print_completion(done: Completion) -> None:
     if done.columned:
         facts.append(("Residual", "each column with a unit of its own, for a few are large"))
     print_facts(facts)
+
+
+def _cells(config: Config) -> str:
+    cells = f"{config.rows} x {config.cols} cells"
+    return f"{config.name}: {cells if config.cores == 1 else f'{config.cores} cores of {cells}'}"
 
 
 def _form(choice: Choice, tried: int) -> str:

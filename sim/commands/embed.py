@@ -28,6 +28,7 @@ class Request:
     max_cycles: int
     stall: int = 0
     seed: int = 0
+    memory: str = "ideal"
 
 
 @dataclass
@@ -99,7 +100,7 @@ def _session(request: Request, config: Config, progress: Progress) -> Iterator[E
     with progress.stage("load model"):
         encoder = load_encoder(request.model)
     with open_device(request.device, config, stall=request.stall, seed=request.seed,
-                     progress=progress) as device:
+                     memory=request.memory, progress=progress) as device:
         with progress.stage("quantize"):
             session = EncoderSession(encoder, device, max_cycles=request.max_cycles)
         yield session

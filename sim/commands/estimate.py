@@ -1,8 +1,8 @@
 """``systolith estimate``: cycles of a model out of the cycle model, without the RTL."""
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from systolith.hw.config import Config
+from systolith.hw.config import Config, check_one_core
 from systolith.hw.configs import get_config
 from systolith.sim.commands.complete import model_of
 from systolith.sim.commands.run import layer_indices
@@ -15,7 +15,7 @@ from systolith.sw.compiler.parts import products_by_layer
 from systolith.sw.decoder import compile_decoder
 from systolith.sw.encoder import compile_encoder
 from systolith.sw.encoder.session import quantized_encoder
-from systolith.sw.estimate import Estimate, ExternalMemory, estimate
+from systolith.sw.estimate import Estimate, ExternalMemory, estimate, external_memory
 from systolith.sw.models import Model, ModelError, load_model
 from systolith.sw.models.bert import Encoder
 from systolith.sw.models.encoders import ENCODERS, load_encoder
@@ -34,6 +34,21 @@ class Request:
     config: str
     external: ExternalMemory
     mhz: float
+
+
+def external(memory: str, config: str, latency: int | None,
+             bytes_per_cycle: float | None) -> ExternalMemory:
+    """A memory by name, with what was said otherwise.
+
+    Raises
+    ------
+    ConfigError
+        When there is no such memory or configuration, or a number is outside its limit.
+    """
+    named = external_memory(memory, get_config(config))
+    return replace(
+        named, latency=named.latency if latency is None else latency,
+        bytes_per_cycle=named.bytes_per_cycle if bytes_per_cycle is None else bytes_per_cycle)
 
 
 @dataclass(frozen=True)
@@ -110,6 +125,7 @@ def run(request: Request, *, progress: Progress) -> Estimated:
         When the request cannot be met.
     """
     config = get_config(request.config)
+    check_one_core(config, "the cycle model")
     whole = _encoder if request.model in ENCODERS else _decoder
     chosen = whole if request.layer is None else _layers
     name, parts = chosen(request, config, progress)

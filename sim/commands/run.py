@@ -30,6 +30,7 @@ class Request:
     max_cycles: int
     stall: int
     seed: int
+    memory: str = "ideal"
 
 
 @dataclass(frozen=True)
@@ -127,6 +128,7 @@ class Run:
         return {"model": self.model.name, "layer": self.request.layer, "prompt": self.prompt,
                 "tokens": self.tokens, "config": self.config.name, "device": self.request.device,
                 "stall": self.request.stall, "seed": self.request.seed,
+                "memory": self.request.memory,
                 "bit_exact": self.bit_exact, "different_bytes": self.different_bytes,
                 "output_bytes": self.output_bytes, **self.measure.as_json(),
                 "mean_abs_error": self.mean_abs_error, "max_abs_error": self.max_abs_error,
@@ -165,7 +167,7 @@ def layer_indices(model: Model, layer: int | str) -> Sequence[int]:
 def _run_layers(request: Request, config: Config, layers: Sequence[PreparedLayer],
                 progress: Progress) -> Iterator[LayerRun]:
     with open_device(request.device, config, stall=request.stall, seed=request.seed,
-                     progress=progress) as device:
+                     memory=request.memory, progress=progress) as device:
         for layer in layers:
             with progress.stage(f"run {layer.compiled.program.model}"):
                 result = layer.compiled.run(device, layer.x, layer.h, request.max_cycles)

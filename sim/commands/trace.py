@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 
-from systolith.hw.config import Config
+from systolith.hw.config import Config, check_one_core
 from systolith.hw.configs import get_config
 from systolith.hw.isa import ENGINES, Engine
 from systolith.sim.attention import prepare_layer
@@ -112,6 +112,7 @@ def record(request: Request, *, progress: Progress) -> Traced:
         When the device fails or the waveform cannot be written.
     """
     config = get_config(request.config)
+    check_one_core(config, "a trace")
     with progress.stage("compile"):
         prepare = _prepare(request, config)
     with RtlDevice(config, stall_percent=request.stall, seed=request.seed,

@@ -1,10 +1,11 @@
 """``systolith virtual-board``: a simulated board at a pseudo-terminal."""
 from collections.abc import Callable
 
+from systolith.hw.boards.boards import get_board
 from systolith.hw.config import Config, ConfigError
 from systolith.hw.configs import get_config
 from systolith.hw.link.baud import baud_step
-from systolith.sim.board import SimulatedBoard
+from systolith.sim.board import SimulatedBoard, SimulatedTop
 from systolith.sim.progress import Progress
 from systolith.sim.virtual_board import VirtualBoard
 from systolith.sw.runtime.port import PREFIX
@@ -28,14 +29,34 @@ def serve(config: str, *, clocks_per_bit: float, ext_bytes: int | None,
     _check_size(chosen, size)
     with SimulatedBoard(chosen, clocks_per_bit=clocks_per_bit, ext_bytes=size,
                         progress=progress) as board:
-        served = VirtualBoard(board)
-        try:
-            show(PREFIX + served.path)
-            served.serve()
-        except KeyboardInterrupt:
-            progress.note(f"switched off after {board.cycles:,} cycles")
-        finally:
-            served.close()
+        _serve(board, show, progress)
+
+
+def serve_board(name: str, *, clocks_per_bit: float, ext_bytes: int | None,
+                show: Callable[[str], None], progress: Progress) -> None:
+    """As :func:`serve`, with the whole top level of a board.
+
+    Raises
+    ------
+    ConfigError, ToolchainError
+        When there is no such board, or it cannot be simulated like that.
+    """
+    if ext_bytes is not None:
+        raise ConfigError("--ext-bytes does not go with --board: a board has the memory it has")
+    _check_rate(clocks_per_bit)
+    with SimulatedTop(get_board(name), clocks_per_bit=clocks_per_bit, progress=progress) as board:
+        _serve(board, show, progress)
+
+
+def _serve(board: SimulatedBoard, show: Callable[[str], None], progress: Progress) -> None:
+    served = VirtualBoard(board)
+    try:
+        show(PREFIX + served.path)
+        served.serve()
+    except KeyboardInterrupt:
+        progress.note(f"switched off after {board.cycles:,} cycles")
+    finally:
+        served.close()
 
 
 def _check_rate(clocks_per_bit: float) -> None:

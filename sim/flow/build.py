@@ -7,9 +7,8 @@ from pathlib import Path
 
 from systolith.hw.boards.board import Board
 from systolith.hw.boards.constraints import constraints
-from systolith.hw.boards.pll import dividers
+from systolith.hw.boards.machine import machine_of
 from systolith.hw.boards.top import TOP, BoardTop
-from systolith.hw.config import Config
 from systolith.hw.configs import get_config
 from systolith.hw.verilog import to_verilog
 from systolith.sim.chip import hardware_digest
@@ -69,21 +68,13 @@ def build(board: Board, *, seeds: Sequence[int], jobs: int, force: bool,
     return _finish(board, best, trials, cells, progress)
 
 
-def machine_of(board: Board, config: Config):
-    """What a board has behind clock, reset and pins; external memory is block RAM."""
-    from systolith.hw.machine import Machine
-
-    return Machine(config=config, clock_hz=dividers(board).mhz * 1e6, baud=board.baud,
-                   ext_bytes=config.ext_bytes, vendor=board.family == "ice40")
-
-
 def _synthesize(board: Board, progress: Progress) -> Path:
     """Folder with ``netlist.json`` and ``cells.json``."""
     config = get_config(board.config)
 
     def generate(folder: Path) -> None:
         with progress.stage("Verilog"):
-            top = BoardTop(board=board, machine=machine_of(board, config))
+            top = BoardTop(board=board, machine=machine_of(board))
             design = to_verilog(top, name=TOP)
         (folder / "top.v").write_text(design.text)
 

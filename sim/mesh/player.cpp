@@ -59,9 +59,11 @@ public:
     }
     ~Player() { top_->final(); }
 
-    // Play packets until all have arrived, for at most `limit` cycles; the number of arrivals.
-    uint64_t play(const Packet* packets, uint64_t count, uint64_t limit, unsigned stall,
-                  uint64_t seed, uint64_t* accepted, Arrival* arrivals, uint64_t room) {
+    // Play packets until all have arrived, for at most `limit` cycles; the number of arrivals. What
+    // moves is counted in cycles from `first` to before `end`.
+    uint64_t play(const Packet* packets, uint64_t count, uint64_t limit, uint64_t first,
+                  uint64_t end, unsigned stall, uint64_t seed, uint64_t* accepted,
+                  Arrival* arrivals, uint64_t room) {
         std::vector<std::vector<uint32_t>> queues(nodes_);
         for (uint64_t index = 0; index < count; ++index)
             queues[packets[index].node].push_back(index);
@@ -85,8 +87,9 @@ public:
             ++idle;
             for (unsigned node = 0; node < nodes_ && arrived < room; ++node) {
                 const uint32_t state = out(node)[0];
-                for (unsigned port = 0; port < kPorts; ++port)
-                    if (state >> (3 + port) & 1) ++moved[node * kPorts + port];
+                if (first <= cycles && cycles < end)
+                    for (unsigned port = 0; port < kPorts; ++port)
+                        moved[node * kPorts + port] += state >> (3 + port) & 1;
                 // What waits for a node that does not accept is not idle.
                 if (state & 0xfa) idle = 0;
                 if (in(node)[2] & 1 && state & 1) {
@@ -136,9 +139,9 @@ Player* systolith_mesh_create(uint32_t nodes) { return new Player(nodes); }
 void systolith_mesh_destroy(Player* player) { delete player; }
 
 uint64_t systolith_mesh_play(Player* player, const Packet* packets, uint64_t count, uint64_t limit,
-                             uint32_t stall, uint64_t seed, uint64_t* accepted, Arrival* arrivals,
-                             uint64_t room) {
-    return player->play(packets, count, limit, stall, seed, accepted, arrivals, room);
+                             uint64_t first, uint64_t end, uint32_t stall, uint64_t seed,
+                             uint64_t* accepted, Arrival* arrivals, uint64_t room) {
+    return player->play(packets, count, limit, first, end, stall, seed, accepted, arrivals, room);
 }
 
 // Cycles of the last play, packets that left each port of each node, dropped ones of each node.

@@ -12,6 +12,7 @@ from systolith.hw.mesh.config import MeshConfig
 from systolith.hw.mesh.route import Port
 from systolith.hw.verilog import to_verilog
 from systolith.sim.chip import sources_digest
+from systolith.sim.mesh.routes import receivers
 from systolith.sim.mesh.top import TOP, MeshTop
 from systolith.sim.progress import Progress
 from systolith.sim.store import cached, digest
@@ -30,8 +31,8 @@ ARRIVAL = np.dtype([("cycle", "<u8"), ("node", "<u4"), ("packet", "<u4"), ("sour
 _SIGNATURES = {
     "create": (c_void_p, [c_uint32]),
     "destroy": (None, [c_void_p]),
-    "play": (c_uint64, [c_void_p, c_void_p, c_uint64, c_uint64, c_uint32, c_uint64, c_void_p,
-                        c_void_p, c_uint64]),
+    "play": (c_uint64, [c_void_p, c_void_p, c_uint64, c_uint64, c_uint64, c_uint64, c_uint32,
+                        c_uint64, c_void_p, c_void_p, c_uint64]),
     "result": (c_uint64, [c_void_p, c_void_p, c_void_p]),
 }
 
@@ -52,9 +53,9 @@ class Played:
     arrivals : ndarray of ARRIVAL
         In the order of time.
     moved : ndarray of uint64, shape (nodes, 5)
-        Packets that left each port, columns as in :class:`Port`.
+        Packets that left each port in the window, columns as in :class:`Port`.
     dropped : ndarray of uint64, shape (nodes,)
-        Packets of each node that went beyond the mesh, since the mesh was made.
+        Packets of each node that went beyond the mesh, since the last reset.
     """
 
     cycles: int
@@ -64,20 +65,8 @@ class Played:
     dropped: np.ndarray
 
 
-def target(x_first, x_last, y_first, y_last):
-    """The field ``target`` of a packet for a rectangle of nodes; numbers or arrays."""
-    return x_first | x_last << 4 | y_first << 8 | y_last << 12
-
-
-def receivers(packets: np.ndarray) -> np.ndarray:
-    """How many nodes each packet goes to."""
-    x_first, x_last, y_first, y_last = (packets["target"].astype(int) >> at & 15
-                                        for at in (0, 4, 8, 12))
-    return (x_last - x_first + 1) * (y_last - y_first + 1)
-
-
 class MeshPlayer:
-    """A mesh in Verilator. Use it in a ``with`` statement.
+    """A mesh in Verilator. Use it in a ``with`` statement, or close it.
 
     Parameters
     ----------
@@ -105,10 +94,19 @@ class MeshPlayer:
         return self
 
     def __exit__(self, *_) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Free the simulation; nothing can be played any more."""
         self._call["destroy"](self._handle)
 
-    def play(self, packets: np.ndarray, *, limit: int, stall_percent: int = 0,
-             seed: int = 1) -> Played:
+    def reset(self) -> None:
+        """Empty the mesh: a run that met its limit leaves packets in it."""
+        self._call["destroy"](self._handle)
+        self._handle = self._call["create"](self.config.nodes)
+
+    def play(self, packets: np.ndarray, *, limit: int, window: tuple[int, int] | None = None,
+             stall_percent: int = 0, seed: int = 1) -> Played:
         """Send packets; each node sends its own in their order, each as soon as it may.
 
         Parameters
@@ -116,6 +114,8 @@ class MeshPlayer:
         packets : ndarray of PACKET
         limit : int
             Cycles after which to stop, whatever has not arrived.
+        window : (int, int), optional
+            First cycle, and the one after the last, in which ``moved`` is counted; all by default.
         stall_percent : int
             Share of the cycles, 0 to 95, in which a node does not accept what arrives.
         seed : int
@@ -123,11 +123,11 @@ class MeshPlayer:
         """
         packets = np.ascontiguousarray(packets, PACKET)
         accepted = np.full(len(packets), np.iinfo(np.uint64).max, np.uint64)
-        room = int(receivers(packets).clip(0).sum()) + _SPARE
+        room = int(receivers(packets["target"]).clip(0).sum()) + _SPARE
         arrivals = np.zeros(room, ARRIVAL)
         count = self._call["play"](self._handle, packets.ctypes.data, len(packets), limit,
-                                   stall_percent, seed, accepted.ctypes.data,
-                                   arrivals.ctypes.data, room)
+                                   *(window or (0, limit)), stall_percent, seed,
+                                   accepted.ctypes.data, arrivals.ctypes.data, room)
         moved = np.zeros((self.config.nodes, len(Port)), np.uint64)
         dropped = np.zeros(self.config.nodes, np.uint64)
         cycles = self._call["result"](self._handle, moved.ctypes.data, dropped.ctypes.data)

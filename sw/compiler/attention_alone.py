@@ -71,7 +71,10 @@ class CompiledMix:
         """Load, run, read back and compare."""
         self.program.load(device)
         device.run(self.program.commands)
-        counters = device.wait(max_cycles)
+        return self.result(device, device.wait(max_cycles))
+
+    def result(self, device: Device, counters: Counters) -> MixedResult:
+        """Read back what a run left in a core, and compare."""
         size = self.program.config.word_bytes(Region.ACT)
         data = device.read(Region.ACT, self.plan.q.base * size, self.plan.q.words * size)
         return MixedResult(self._result(data), self._expected(), counters)

@@ -30,13 +30,14 @@ class Image:
     Parameters
     ----------
     config : Config
+    external : int
+        First free byte of external memory, for cores that share it.
     """
 
-    def __init__(self, config: Config):
-        self.config = config
+    def __init__(self, config: Config, external: int = 0):
+        self.config, self.external = config, external
         self.sections: list[Section] = []
         self.loads: list[Command] = []
-        self.external = 0
 
     def add(self, name: str, buffer: Buffer, data: bytes) -> None:
         """Constant data of a buffer, and its load."""

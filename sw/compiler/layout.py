@@ -28,8 +28,9 @@ def pad(x: ArrayLike, *shape: int) -> Ints:
 def pad_columns(x: ArrayLike, head_dim: int, size: int) -> Ints:
     """Each head's ``head_dim`` columns padded to ``size``: (..., heads * size)."""
     x = np.asarray(x)
-    heads = x.reshape(*x.shape[:-1], -1, head_dim)                  # (..., heads, head_dim)
-    return pad(heads, *heads.shape[:-1], size).reshape(*x.shape[:-1], -1)
+    count = x.shape[-1] // head_dim
+    heads = x.reshape(*x.shape[:-1], count, head_dim)               # (..., heads, head_dim)
+    return pad(heads, *heads.shape[:-1], size).reshape(*x.shape[:-1], count * size)
 
 
 def pad_rows(weight: ArrayLike, head_dim: int, size: int) -> Ints:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from systolith.hw.config import Config, Region
+from systolith.hw.config import Config, Region, check_one_core
 from systolith.hw.isa import ENGINES, Command, Engine
 from systolith.sw.compiler.errors import CompileError
 from systolith.sw.reference.addressing import Access, accesses
@@ -46,7 +46,10 @@ def schedule(commands: Sequence[Command], config: Config) -> dict[Engine, list[C
     ------
     CompileError
         When a semaphore is too narrow for the order of the commands.
+    ConfigError
+        When the configuration has several cores.
     """
+    check_one_core(config, "this program")
     commands, needs = _delay_moves(commands, find_needs(commands, config))
     limit = (1 << config.semaphore_width) - 1
     while True:

@@ -10,7 +10,7 @@ from systolith.sw.compiler.errors import CompileError
 def token_loads(table: int, count: int, row_bytes: int, base: int) -> Iterator[Command]:
     """``count`` loads of one row each, of token 0, to vector memory from byte ``base`` on.
 
-    They must be the first moves of a program. ``table`` is the external address of all tokens'
+    They must be the first loads of a program. ``table`` is the external address of all tokens'
     rows, ``row_bytes`` each.
     """
     for row in range(count):
@@ -23,10 +23,12 @@ def with_tokens(commands: Mapping[Engine, Sequence[Command]], ids: Sequence[int]
     """The commands of a program, its :func:`token_loads` moved to the rows of ``ids``."""
     streams = {engine: list(stream) for engine, stream in commands.items()}
     moves = streams[Engine.MOVE]
-    for row, token in enumerate(ids):
-        move = moves[row]
+    # Between them a core of a mesh may tell others that a row is there.
+    loads = [place for place, move in enumerate(moves) if isinstance(move, Load)]
+    for place, token in zip(loads, ids, strict=False):
+        move = moves[place]
         assert isinstance(move, Load)
-        moves[row] = dataclasses.replace(move, ext_base=move.ext_base + token * move.row_bytes)
+        moves[place] = dataclasses.replace(move, ext_base=move.ext_base + token * move.row_bytes)
     return streams
 
 

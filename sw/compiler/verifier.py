@@ -5,31 +5,41 @@ command starts after those before it in its queue have started, after all of the
 it has a ``fence``, and after the commands whose signals it waits for have retired. Every semaphore
 belongs to one signalling and one waiting engine, so its k-th wait takes the k-th signal and the
 order does not depend on timing.
+
+Of a machine with a mesh the engines of all cores are processes, and so is each link: what one core
+sends to another arrives in order (:mod:`processes`). A remote signal says that what was sent before
+it has arrived, and that its sender's move engine has retired everything up to it.
 """
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from systolith.hw.config import Config, Region
-from systolith.hw.isa import ENGINES, Command, CommandError, Engine, Pass, Reduce, Sink, Source
-from systolith.sw.compiler.schedule import tracked
+from systolith.hw.config import Config
+from systolith.hw.isa import (
+    ENGINES,
+    Command,
+    CommandError,
+    Engine,
+    Pass,
+    Reduce,
+    Remote,
+    Sink,
+    Source,
+)
+from systolith.sw.compiler.processes import Processes
+from systolith.sw.compiler.queues import Clock, Machine, Position, Queues, VerifyError
+from systolith.sw.compiler.races import Races
 from systolith.sw.reference import addressing
-from systolith.sw.reference.addressing import Access, CommandFault
+from systolith.sw.reference.addressing import CommandFault, targets
 
-Queues = Mapping[Engine, Sequence[Command]]
-Clock = tuple[int, ...]
-Position = tuple[Engine, int]
+__all__ = ["Proof", "VerifyError", "verify", "verify_mesh"]
 
-
-class VerifyError(ValueError):
-    """A stream that must not reach the hardware. ``engine`` and ``index`` name the command."""
-
-    def __init__(self, engine: Engine, index: int, reason: str):
-        super().__init__(f"{engine.name} command {index}: {reason}")
-        self.engine, self.index = engine, index
+#: Core and number of a semaphore.
+Semaphore = tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -54,13 +64,39 @@ def verify(config: Config, queues: Queues) -> Proof:
     VerifyError
         Naming the offending command and the reason.
     """
-    for engine in ENGINES:
-        for index, command in enumerate(queues.get(engine, ())):
-            _check_alone(config, engine, index, command)
-    channels = _channels(config, queues)
-    order, clocks = _execute(queues, channels)
-    deepest = _check_depth(config, channels, clocks)
-    words = _Races(config, queues, clocks).check(order)
+    return verify_mesh(config, [queues])
+
+
+def verify_mesh(config: Config, queues: Sequence[Queues]) -> Proof:
+    """Check the streams of all cores of a machine together.
+
+    Parameters
+    ----------
+    config : Config
+        Of the machine.
+    queues : sequence of mappings
+        The streams of each core.
+
+    Returns
+    -------
+    Proof
+        When nothing is wrong.
+
+    Raises
+    ------
+    VerifyError
+        Naming the offending core, command and the reason.
+    """
+    machine = Machine(Processes(config), queues)
+    for (process, index), command in machine.commands():
+        try:
+            _check_alone(config, ENGINES[process % len(ENGINES)], index, command)
+        except VerifyError as error:
+            raise machine.error((process, index), error.reason) from None
+    channels = _channels(machine)
+    order, clocks = _execute(machine, channels)
+    deepest = _check_depth(machine, channels, clocks)
+    words = Races(machine, clocks).check(order)
     return Proof(len(order), words, deepest)
 
 
@@ -74,7 +110,7 @@ def _check_alone(config: Config, engine: Engine, index: int, command: Command) -
         addressing.check(command, config)
     except (CommandError, CommandFault) as error:
         raise VerifyError(engine, index, str(error)) from None
-    for name in ("wait", "signal"):
+    for name in ("wait", "signal", *(("remote_signal",) if isinstance(command, Remote) else ())):
         if getattr(command, name) >> config.semaphores:
             raise VerifyError(engine, index, f"{name} mask {getattr(command, name):#x} names a "
                               f"semaphore past the last, {config.semaphores - 1}")
@@ -119,42 +155,50 @@ class _Channel:
     waits: list[Position]
 
 
-def _channels(config: Config, queues: Queues) -> dict[int, _Channel]:
-    channels = {semaphore: _Channel([], []) for semaphore in range(config.semaphores)}
-    for engine in ENGINES:
-        for index, command in enumerate(queues.get(engine, ())):
-            for semaphore, channel in channels.items():
-                if command.signal >> semaphore & 1:
-                    channel.signals.append((engine, index))
-                if command.wait >> semaphore & 1:
-                    channel.waits.append((engine, index))
-    for semaphore, channel in channels.items():
-        _check_channel(semaphore, channel)
+def _channels(machine: Machine) -> dict[Semaphore, _Channel]:
+    channels: dict[Semaphore, _Channel] = defaultdict(lambda: _Channel([], []))
+    processes = machine.processes
+    for (process, index), command in machine.commands():
+        core = processes.core(process)
+        for number in _bits(command.signal):
+            channels[core, number].signals.append((process, index))
+        for number in _bits(command.wait):
+            channels[core, number].waits.append((process, index))
+        if isinstance(command, Remote):
+            for target in targets(command, machine.config):
+                for number in _bits(command.remote_signal):
+                    channels[target, number].signals.append((processes.link(core, target), index))
+    for (_, number), channel in channels.items():
+        _check_channel(machine, number, channel)
     return channels
 
 
-def _check_channel(semaphore: int, channel: _Channel) -> None:
+def _bits(mask: int) -> list[int]:
+    return [bit for bit in range(mask.bit_length()) if mask >> bit & 1]
+
+
+def _check_channel(machine: Machine, number: int, channel: _Channel) -> None:
     for users, verb in ((channel.signals, "signalled"), (channel.waits, "waited for")):
-        for engine, index in users:
-            if engine != users[0][0]:
-                raise VerifyError(engine, index, f"semaphore {semaphore} is {verb} by "
-                                  f"{users[0][0].name} too; each needs one engine on either side")
+        for position in users:
+            if position[0] != users[0][0]:
+                raise machine.error(position, f"semaphore {number} is {verb} by "
+                                    f"{machine.name(users[0][0])} too; each needs one engine on "
+                                    "either side")
     signals, waits = len(channel.signals), len(channel.waits)
     if waits > signals:
-        engine, index = channel.waits[signals]
-        raise VerifyError(engine, index, f"waits for semaphore {semaphore} which nobody signals "
-                          f"({signals} signals, {waits} waits)")
+        raise machine.error(channel.waits[signals], f"waits for semaphore {number} which nobody "
+                            f"signals ({signals} signals, {waits} waits)")
     if signals > waits:
-        engine, index = channel.signals[waits]
-        raise VerifyError(engine, index, f"signals semaphore {semaphore} which nobody waits for "
-                          f"({signals} signals, {waits} waits)")
+        raise machine.error(channel.signals[waits], f"signals semaphore {number} which nobody "
+                            f"waits for ({signals} signals, {waits} waits)")
 
 
-def _execute(queues: Queues, channels: dict[int, _Channel]
+def _execute(machine: Machine, channels: dict[Semaphore, _Channel]
              ) -> tuple[list[Position], dict[Position, Clock]]:
     """An order in which all commands can run, and the clock of each at its start.
 
-    Entry ``e`` of a clock: how many commands of engine ``e`` are known to have retired.
+    Entry ``p`` of a clock: how many commands of process ``p`` are known to have retired, or of a
+    link, to have arrived.
     """
     needs: dict[Position, list[Position]] = {}
     for channel in channels.values():
@@ -162,126 +206,59 @@ def _execute(queues: Queues, channels: dict[int, _Channel]
             needs.setdefault(waiter, []).append(signaller)
     clocks: dict[Position, Clock] = {}
     order: list[Position] = []
-    heads = dict.fromkeys(ENGINES, 0)
+    heads = [0] * len(machine.queues)
     progress = True
     while progress:
         progress = False
-        for engine in ENGINES:
-            queue = queues.get(engine, ())
-            while heads[engine] < len(queue):
-                here = (engine, heads[engine])
-                if any(needed not in clocks for needed in needs.get(here, ())):
+        for process, queue in enumerate(machine.queues):
+            while heads[process] < len(queue):
+                here = (process, heads[process])
+                if any((machine.engine(p), i) not in clocks for p, i in needs.get(here, ())):
                     break
-                clocks[here] = _start_clock(here, queue[here[1]], needs.get(here, ()), clocks)
+                clocks[here] = _start_clock(machine, here, needs.get(here, ()), clocks)
                 order.append(here)
-                heads[engine] += 1
+                heads[process] += 1
                 progress = True
-    _check_finished(queues, heads, needs, clocks)
+    _check_finished(machine, heads, needs, clocks)
     return order, clocks
 
 
-def _start_clock(here: Position, command: Command, needed: Sequence[Position],
+def _start_clock(machine: Machine, here: Position, needed: Sequence[Position],
                  clocks: dict[Position, Clock]) -> Clock:
-    engine, index = here
-    clock = list(clocks[engine, index - 1]) if index else [0] * len(ENGINES)
-    if command.fence:
-        clock[engine] = index
+    process, index = here
+    clock = list(clocks[process, index - 1]) if index else [0] * machine.processes.count
+    if machine.command(here).fence:
+        clock[process] = index
     for other, position in needed:
-        known = list(clocks[other, position])
+        known = list(clocks[machine.engine(other), position])
         # Retirement is in order, so everything before the signaller has retired, too.
-        known[other] = position + 1
+        known[other] = known[machine.engine(other)] = position + 1
         clock = [max(pair) for pair in zip(clock, known, strict=True)]
     return tuple(clock)
 
 
-def _check_finished(queues: Queues, heads: dict[Engine, int], needs: dict[Position, list[Position]],
+def _check_finished(machine: Machine, heads: Sequence[int], needs: dict[Position, list[Position]],
                     clocks: dict[Position, Clock]) -> None:
-    stuck = [(engine, heads[engine]) for engine in ENGINES
-             if heads[engine] < len(queues.get(engine, ()))]
+    stuck = [(process, heads[process]) for process, queue in enumerate(machine.queues)
+             if heads[process] < len(queue)]
     if stuck:
-        parts = [f"{engine.name} command {index} waits for "
-                 + " and ".join(f"{e.name} command {i}" for e, i in needs[engine, index]
-                                if (e, i) not in clocks) for engine, index in stuck]
-        raise VerifyError(*stuck[0], "deadlock: " + "; ".join(parts))
+        parts = [f"{machine.name(here[0])} command {here[1]} waits for "
+                 + " and ".join(f"{machine.name(p)} command {i}" for p, i in needs[here]
+                                if (machine.engine(p), i) not in clocks) for here in stuck]
+        raise machine.error(stuck[0], "deadlock: " + "; ".join(parts))
 
 
-def _check_depth(config: Config, channels: dict[int, _Channel],
+def _check_depth(machine: Machine, channels: dict[Semaphore, _Channel],
                  clocks: dict[Position, Clock]) -> int:
     """Largest value any semaphore can reach; it must fit the counter."""
-    limit, deepest = (1 << config.semaphore_width) - 1, 0
-    for semaphore, channel in channels.items():
+    limit, deepest = (1 << machine.config.semaphore_width) - 1, 0
+    for (_, number), channel in channels.items():
         places = [place for _, place in channel.waits]
-        for count, (engine, index) in enumerate(channel.signals, start=1):
+        for count, (process, index) in enumerate(channel.signals, start=1):
             consumer = channel.waits[0][0]
-            taken = bisect_left(places, clocks[engine, index][consumer])
+            taken = bisect_left(places, clocks[machine.engine(process), index][consumer])
             deepest = max(deepest, count - taken)
             if count - taken > limit:
-                raise VerifyError(engine, index, f"semaphore {semaphore} can reach "
-                                  f"{count - taken}, but holds at most {limit}")
+                raise machine.error((process, index), f"semaphore {number} can reach "
+                                    f"{count - taken}, but holds at most {limit}")
     return deepest
-
-
-# Races -------------------------------------------------------------------------------------------
-
-class _Races:
-    """Last access of each engine to each word, compared with the clock of the next."""
-
-    def __init__(self, config: Config, queues: Queues, clocks: dict[Position, Clock]):
-        self._config, self._queues, self._clocks = config, queues, clocks
-        # [memory][write][engine] -> index + 1 of the last command that touched each word.
-        self._last: dict[Region | str, NDArray[np.int64]] = {
-            memory: np.zeros((2, len(ENGINES), 1), dtype=np.int64)
-            for memory in addressing.memory_words(config)}
-
-    def check(self, order: Sequence[Position]) -> int:
-        touched = [addressing.accesses(self._queues[engine][index], self._config)
-                   for engine, index in order]
-        for (engine, index), accesses in zip(order, tracked(touched), strict=True):
-            for access in accesses:
-                self._compare(engine, index, access)
-            for access in accesses:
-                last = self._grown(access)
-                last[int(access.write), engine, access.words] = index + 1
-        return sum(access.words.size for group in touched for access in group)
-
-    def _grown(self, access: Access) -> NDArray[np.int64]:
-        """The memory's table, made long enough: external memory is large and mostly unused."""
-        last = self._last[access.memory]
-        needed = int(access.words.max()) + 1
-        if last.shape[2] < needed:
-            last = np.pad(last, ((0, 0), (0, 0), (0, max(needed, 2 * last.shape[2])
-                                                   - last.shape[2])))
-            self._last[access.memory] = last
-        return last
-
-    def _compare(self, engine: Engine, index: int, access: Access) -> None:
-        clock = self._clocks[engine, index]
-        last = self._grown(access)
-        for other in ENGINES:
-            for write in (True, False):
-                if not (write or access.write) or self._in_order(engine, other, access, write):
-                    continue
-                late = last[int(write), other, access.words] > clock[other]
-                if late.any():
-                    word = access.words[late.argmax()]
-                    self._report(engine, index, access, other, int(word),
-                                 int(last[int(write), other, word]) - 1, write)
-
-    @staticmethod
-    def _in_order(engine: Engine, other: Engine, access: Access, write: bool) -> bool:
-        """Whether the pipeline of one engine itself keeps these two accesses in order."""
-        if engine != other or access.memory == "table":
-            return False
-        # Accumulators forward; elsewhere a read may overtake an earlier write of its engine.
-        return access.write or engine == Engine.MATRIX
-
-    def _report(self, engine: Engine, index: int, access: Access, other: Engine, word: int,
-                position: int, write: bool) -> None:
-        place = f"word {word}"
-        if access.memory == Region.WGT:
-            place = f"word {word // self._config.rows} of bank {word % self._config.rows}"
-        memory = access.memory.name if isinstance(access.memory, Region) else access.memory
-        name = self._queues[other][position].OPCODE.name
-        raise VerifyError(engine, index, f"race: {'writes' if access.write else 'reads'} {memory} "
-                          f"{place} while {other.name} command {position} ({name}) may still "
-                          f"{'write' if write else 'read'} it")

@@ -1,5 +1,8 @@
 """Whole decoders on the machine: quantize, lay out, lower, and run token by token."""
-from systolith.sw.decoder.compiled import CompiledDecoder, compile_decoder
+from systolith.sw.decoder.compile import compile_decoder
+from systolith.sw.decoder.compiled import CompiledDecoder
+from systolith.sw.decoder.mesh import MeshDecoder, MeshSession, open_session
 from systolith.sw.decoder.session import ContextError, Session, StepResult
 
-__all__ = ["CompiledDecoder", "ContextError", "Session", "StepResult", "compile_decoder"]
+__all__ = ["CompiledDecoder", "ContextError", "MeshDecoder", "MeshSession", "Session", "StepResult",
+           "compile_decoder", "open_session"]

@@ -1,8 +1,10 @@
 """Lowering of attention over the cache of keys and values."""
 from collections.abc import Iterator
 
+from systolith.hw.config import Region
 from systolith.hw.isa import Command
 from systolith.sw.compiler.fields import spans
+from systolith.sw.compiler.gather import MEET
 from systolith.sw.compiler.layout import ceil_div
 from systolith.sw.compiler.softmax import AttentionBlock
 from systolith.sw.decoder.rows import RowLowering
@@ -19,7 +21,7 @@ class AttentionLowering(RowLowering):
     """
 
     def commands(self, index: int, layer: QuantizedLayer) -> Iterator[Command]:
-        """Scores, softmax and mixed values of all blocks."""
+        """Scores, softmax and mixed values of all blocks, which go to the other cores."""
         size = self._wave
         blocks = list(self._blocks(index, layer))
         waves = [blocks[i:i + size] for i in range(0, len(blocks), size)]
@@ -30,7 +32,18 @@ class AttentionLowering(RowLowering):
             yield from (block.mix_product(self.config) for block in before)
             yield from (block.maximum_pass(self.config) for block in now)
             yield from (block.mix_pass(self.config) for block in before)
+            for block in before:
+                yield from self._send(block)
             yield from (block.power_pass(self.config) for block in now)
+
+        if not self.share.alone:
+            yield MEET
+
+    def _send(self, block: AttentionBlock) -> Iterator[Command]:
+        """Mixed values of a block to the other cores."""
+        size, words = self.config.word_bytes(Region.ACT), self.scratch.length
+        rows, run = (1, block.rows * block.head_in) if self._single else (block.head_in, block.rows)
+        yield from self.mesh.send(Region.ACT, block.query * size, rows, run * size, words * size)
 
     @property
     def _single(self) -> bool:
@@ -69,7 +82,7 @@ class AttentionLowering(RowLowering):
             visible=self.position + (1 if self._single else start + rows),
             causal=not self._single, head_dim=self.model.head_dim, head_in=tiles.head_in,
             head_out=tiles.head_out,
-            query=scratch.q.base + head * tiles.head_in * scratch.length + start,
+            query=self.queries(head) + start,
             query_row=tiles.head_in if self._single else 1, query_tile=scratch.length,
             keys=cache.keys.base + kv * tiles.head_in,
             key_stride=self.model.kv_heads * tiles.head_in,

@@ -1,28 +1,23 @@
-"""Compilation of a decoder: its image once, and a program for every shape of a run."""
-from collections.abc import Sequence
+"""A compiled decoder: its image once, and a program for every shape of a run."""
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from systolith.hw.config import Config
 from systolith.hw.isa import Command, Engine
-from systolith.sw.compiler.allocate import CapacityError, with_advice
-from systolith.sw.compiler.errors import CompileError
+from systolith.sw.compiler.allocate import CapacityError
 from systolith.sw.compiler.parts import PARTS, count_commands
 from systolith.sw.compiler.schedule import schedule
-from systolith.sw.compiler.skipping import ZeroSkipper
 from systolith.sw.compiler.tokens import with_tokens
 from systolith.sw.compiler.verifier import verify
 from systolith.sw.compiler.zero_tiles import useful_elements
-from systolith.sw.decoder.choose import Choice, choose
-from systolith.sw.decoder.image import DecoderImage
-from systolith.sw.decoder.lowering import DecoderLowering
+from systolith.sw.decoder.choose import Choice
+from systolith.sw.decoder.core import DecoderCore
 from systolith.sw.decoder.plan import Scratch, Tiles, place_scratch
-from systolith.sw.decoder.residents import longest_context, place_residents
-from systolith.sw.decoder.samples import calibration_samples
-from systolith.sw.decoder.weights import Weights
+from systolith.sw.decoder.share import whole_share
 from systolith.sw.decoder.work import Work, work_by_layer
-from systolith.sw.models.model import Model
 from systolith.sw.reference.quantized_decoder import QuantizedDecoder
-from systolith.sw.runtime.program import Program
+from systolith.sw.runtime.mesh_program import MeshProgram
+from systolith.sw.runtime.program import Program, Section
 
 #: Most positions of one run; longer prompts take several.
 MOST_ROWS = 64
@@ -40,9 +35,9 @@ class Shape:
 @dataclass(frozen=True)
 class Run:
     """A program of a shape. Its first ``length`` moves fetch the tokens' rows. ``work`` is what
-    each part of the model needs of the engines."""
+    each part of the model needs of the engines of the first core, which has the largest share."""
 
-    program: Program
+    program: Program | MeshProgram
     shape: Shape
     scratch: Scratch
     work: tuple[Work, ...]
@@ -73,18 +68,28 @@ class CompiledDecoder:
         self.choices = choices
         self.name, self.model, self.config, self.context = name, model, config, context
         what = f"{name} with {context} positions"
-        self.residents = place_residents(model, config, context, what)
-        self.tiles = Tiles.of(model, config)
+        self.cores = self._lay_out(what)
+        first, last = self.cores[0], self.cores[-1]
+        self.residents, self.external = first.residents, first.image.external
+        self.tiles = Tiles.of(first.model, config)
         self.most_rows = self._most_rows(what)
-        image = DecoderImage(model, self.residents, config)
-        image.check(what)
-        self.external, self.stored, self.sizes = image.external, image.stored, image.sizes
-        self._skipper = ZeroSkipper(config, image.image.sections)
-        streams = schedule(list(self._skipper.skip(image.setup)), config)
-        verify(config, streams)
+        last.image.check(what)
         self._useful = _useful_weights(model, config)
-        self.setup = Program(config, streams, tuple(image.image.sections), name)
+        self.setup = self._program([core.setup for core in self.cores], macs=0,
+                                   sections=[core.image.image.sections for core in self.cores])
         self._runs: dict[Shape, Run] = {}
+
+    def _lay_out(self, what: str) -> list[DecoderCore]:
+        """The only core."""
+        return [DecoderCore(self.model, whole_share(self.model), self.config, self.context, what)]
+
+    def _program(self, cores: Sequence[Sequence[Command]], *, macs: int,
+                 sections: Sequence[Sequence[Section]] = ((),),
+                 notes: Mapping[str, object] | None = None) -> Program | MeshProgram:
+        """A verified program from the commands of each core."""
+        streams = schedule(cores[0], self.config)
+        verify(self.config, streams)
+        return Program(self.config, streams, tuple(sections[0]), self.name, macs, notes or {})
 
     def _most_rows(self, what: str) -> int:
         """The longest run that the memories hold."""
@@ -100,7 +105,7 @@ class CompiledDecoder:
         return 1
 
     def _scratch(self, length: int, what: str = "") -> Scratch:
-        return place_scratch(self.model, self.config, length, self.context,
+        return place_scratch(self.cores[0].model, self.config, length, self.context,
                              self.residents.streamed, what)
 
     def run(self, shape: Shape) -> Run:
@@ -111,30 +116,17 @@ class CompiledDecoder:
 
     def commands(self, run: Run, ids: Sequence[int]) -> dict[Engine, list[Command]]:
         """The run's commands with the addresses of the tokens' rows."""
+        assert isinstance(run.program, Program)
         return with_tokens(run.program.commands, ids)
 
     def _compile(self, shape: Shape) -> Run:
         scratch = self._scratch(shape.length)
-        skipper = self._skipper.fork()
-        parts = {name: list(skipper.skip(part))
-                 for name, part in self._parts(shape, scratch).items()}
-        streams = schedule([command for part in parts.values() for command in part], self.config)
-        verify(self.config, streams)
-        program = Program(self.config, streams, (), self.name, self.macs(shape),
-                          {PARTS: count_commands(parts)})
-        return Run(program, shape, scratch, work_by_layer(parts, self.config))
-
-    def _parts(self, shape: Shape, scratch: Scratch) -> dict[str, list[Command]]:
-        """Commands of the embedding, the parts of each layer and the logits, in order."""
-        weights = Weights(self.residents, self.stored, self.sizes, self.config)
-        lowering = DecoderLowering(self.model, self.residents, scratch, weights, shape.position,
-                                   self.config)
-        parts = {"embedding": list(lowering.inputs(self.external.embedding, self.external.rope))}
-        for index in range(len(self.model.layers)):
-            parts |= {f"layer {index} {name}": list(part) for name, part in lowering.layer(index)}
-        rows = (0 if shape.all_logits else shape.length - 1, shape.length)
-        external = self.external.logits if shape.all_logits else None
-        return {**parts, "logits": list(lowering.logits(rows, external))}
+        parts = [core.parts(shape.position, scratch, all_logits=shape.all_logits)
+                 for core in self.cores]
+        program = self._program(
+            [[command for part in each.values() for command in part] for each in parts],
+            macs=self.macs(shape), notes={PARTS: count_commands(parts[0])})
+        return Run(program, shape, scratch, work_by_layer(parts[0], self.config))
 
     def macs(self, shape: Shape) -> int:
         """Useful multiply-accumulates of a run: no padding, no weight tiles of zeros, and only the
@@ -155,46 +147,3 @@ def _useful_weights(model: QuantizedDecoder, config: Config) -> tuple[int, int]:
         layers += sum(useful_elements(each.weight, config)
                       for each in (layer.gate, layer.up, layer.down))
     return layers, useful_elements(model.head.weight, config)
-
-
-def compile_decoder(model: Model, config: Config, *, context: int | None = None,
-                    samples: Sequence[Sequence[int]] | None = None,
-                    percentile: float = 100.0) -> CompiledDecoder:
-    """Calibrate, quantize and lay out a whole decoder.
-
-    Parameters
-    ----------
-    model : Model
-    config : Config
-    context : int, optional
-        Positions that the cache is to hold; by default the model's longest, or as many as there is
-        room for.
-    samples : sequence of token ids, optional
-        Texts to calibrate on; by default the model's prompts, continued by the float model.
-    percentile : float
-        Part of the magnitudes of queries, keys and values that must fit INT8.
-
-    Raises
-    ------
-    CompileError
-        When it does not fit (with the memory, need, capacity and the nearest named configuration
-        that fits) or a parameter is outside its limit.
-    """
-    if context is not None and not 1 <= context <= model.max_length:
-        raise CompileError(f"context must be from 1 to {model.max_length}, the longest of "
-                           f"{model.name}, not {context}")
-    if not config.ext_bytes:
-        raise CompileError(f"configuration {config.name!r} has no external memory, from which a "
-                           "decoder looks its tokens up")
-    if config.tables < 2:
-        raise CompileError(f"configuration {config.name!r} has {config.tables} function table; a "
-                           "decoder needs 2")
-    samples = calibration_samples(model) if samples is None else samples
-    integers, choices = choose(model.weights, samples, percentile)
-    if context is None:
-        context = longest_context(integers, config, model.max_length)
-    try:
-        return CompiledDecoder(model.name, integers, config, context, choices)
-    except CapacityError as error:
-        raise with_advice(error, lambda other: CompiledDecoder(
-            model.name, integers, other, context, choices)) from None

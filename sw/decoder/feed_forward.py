@@ -2,29 +2,21 @@
 from collections.abc import Iterator
 
 from systolith.hw.isa import (
-    WORDS,
     Combine,
     Command,
-    Engine,
     Function,
     Output,
     Pass,
     Reduce,
-    Scalar,
     Sink,
 )
-from systolith.sw.compiler.fields import Span, tensor
+from systolith.sw.compiler.fields import Fields, Span
+from systolith.sw.decoder.hidden import HiddenLowering
 from systolith.sw.decoder.plan import SIGMOID_TABLE
-from systolith.sw.decoder.rows import RowLowering
 from systolith.sw.reference.quantized_decoder import QuantizedLayer
-from systolith.sw.reference.rows import MAGNITUDE_BITS, ROW_MAX, tensor_word
-
-#: Cycles from the start of a short pass to that of the next: one to fetch each word, one to take
-#: semaphores, one until the vector unit takes it.
-PASS_CYCLES = WORDS[Engine.VECTOR] + 2
 
 
-class FeedForwardLowering(RowLowering):
+class FeedForwardLowering(HiddenLowering):
     """Writes norm and feed-forward network of one layer."""
 
     def commands(self, index: int, layer: QuantizedLayer) -> Iterator[Command]:
@@ -34,7 +26,7 @@ class FeedForwardLowering(RowLowering):
             return
         count = len(self.blocks)
         for step in range(count + 2):
-            if step < count:
+            if step < count and self.tiles.hidden_out:
                 yield from self.norm(f"norm2 {index}", layer.norm2, self.blocks[step])
                 yield from self._hidden_products(index, step)
             if 0 <= step - 1 < count:
@@ -75,48 +67,38 @@ class FeedForwardLowering(RowLowering):
 
     def _gate_passes(self, index: int, layer: QuantizedLayer, number: int) -> Iterator[Command]:
         tiles = 0, self.tiles.hidden_stride
-        yield from self._gate_drains(index, layer, self.blocks[number], self._hidden_slot(number),
-                                     tiles)
+        if self.tiles.hidden_out:
+            yield from self._gate_drains(index, layer, self.blocks[number],
+                                         self._hidden_slot(number), tiles)
 
     def _up_passes(self, index: int, number: int, acc: int) -> Iterator[Command]:
         """The gate times ``up`` as INT16, then INT8 rows and their scales."""
-        scratch, block = self.scratch, self.blocks[number]
-        start, end = block
-        constants, loads = self.weights.constants(f"up{index}")
-        yield from loads
-        yield self._hidden_drain(
-            constants, acc, block, (0, self.tiles.hidden_stride), scratch.u.base,
-            combine=Combine.MULTIPLY, stream_base=scratch.gate.base,
-            reduce=Reduce.ABSMAX, scalar=Scalar.RECIPROCAL,
-            row_write=scratch.u_inverse.base + start)
-        source = self.vectors(scratch.u.base, self.tiles.hidden_beats, 0, end - start) | {
-            "beats": self.tiles.hidden_beats, "valid": self.model.hidden}
-        words = self.tiles.hidden_in
-        for first, last in self._hidden_pieces:
-            beat = first * self.config.rows // self.config.lanes
-            part = {"source_base": scratch.u.base + beat,
-                    "beats": (last - first) * self.config.rows // self.config.lanes,
-                    "valid": self.model.hidden - first * self.config.rows}
-            yield Pass(**source | part, **tensor(tensor_word(ROW_MAX)), row_scale=1,
-                       row_read=scratch.u_inverse.base + start, output=Output.INT8, sink=Sink.ACT,
-                       sink_base=self._u8(number) + first, sink_row_stride=words,
-                       sink_tile_stride=1)
-        yield Pass(**source, **tensor(tensor_word(1 << MAGNITUDE_BITS)), reduce=Reduce.ABSMAX,
-                   scalar=Scalar.SCALE, row_write=scratch.u_scale.base + start)
+        yield from self._up_drain(index, self.blocks[number], acc)
+        if not self.share.alone:
+            yield from self.collect(self.blocks[number])
+        if self.tiles.down_out:
+            yield from self.quantize(number)
 
-    @property
-    def _hidden_pieces(self) -> list[Span]:
-        """Words of an INT8 row: first so few that the pass over the others is through when the
-        array has multiplied them."""
-        words, tiles_out = self.tiles.hidden_in, self.tiles.width_out
-        beats = self.config.rows // self.config.lanes
-        first = next((count for count in range(1, words) if
-                      max(PASS_CYCLES, count * beats) + (words - count) * beats
-                      <= count * (beats + tiles_out)), words)
-        return self.pieces([(0, first), (first, words)], tiles_out)
+    def _up_drain(self, index: int, block: Span, acc: int) -> Iterator[Command]:
+        """The gate times ``up``, and the largest magnitude of each row.
 
-    def _u8(self, number: int) -> int:
-        return self.scratch.u8.base + number % 2 * self.scratch.block * self.tiles.hidden_in
+        A single row's columns that others have a part of are written twice: for them, and beside
+        the place where the others' magnitudes come.
+        """
+        if not self.tiles.hidden_out:
+            return
+        scratch, constants = self.scratch, self.weights.constants(f"up{index}")
+        sink, measured = scratch.u.base + self.first_beat, self.measured_hidden(block)
+        yield from constants[1]
+        if not self.share.alone and self.single:
+            own = {"reduce": Reduce.ABSMAX, "row_write": scratch.u_peak.base}
+            yield self._gated(constants[0], acc, block, self.own_peaks, own)
+        yield self._gated(constants[0], acc, block, sink, measured if self.share.alone else {})
+
+    def _gated(self, constants: int, acc: int, block: Span, sink: int, fields: Fields) -> Pass:
+        return self._hidden_drain(
+            constants, acc, block, (0, self.tiles.hidden_stride), sink, row=self.tiles.hidden_row,
+            combine=Combine.MULTIPLY, stream_base=self.scratch.gate.base, **fields)
 
     def _gate_drains(self, index: int, layer: QuantizedLayer, block: Span, acc: int, tiles: Span
                      ) -> Iterator[Command]:
@@ -143,21 +125,25 @@ class FeedForwardLowering(RowLowering):
         return self.weights.constants(name, first, last - first)
 
     def _hidden_drain(self, constants: int, acc: int, block: Span, tiles: Span, sink: int,
-                      stream_base: int = 0, **fields: int) -> Pass:
-        """Some output tiles, whose first accumulator is ``acc``."""
-        row, (first, last) = self.tiles.hidden_beats, self._part(tiles)
+                      stream_base: int = 0, row: int | None = None, **fields: int) -> Pass:
+        """Some output tiles, whose first accumulator is ``acc``; rows of the result have ``row``
+        beats, by default as many as the stream's, those of the core."""
+        own, (first, last) = self.tiles.hidden_beats, self._part(tiles)
         return Pass(**self.drain(acc, tiles[1] - tiles[0], last - first, constants, block),
                     valid=self.model.hidden - first * self.config.lanes, output=Output.INT16,
-                    sink=Sink.VEC, sink_base=sink + first, sink_row_stride=row, sink_tile_stride=1,
-                    stream_base=stream_base + first, stream_row_stride=row, **fields)
+                    sink=Sink.VEC, sink_base=sink + first, sink_row_stride=row or own,
+                    sink_tile_stride=1, stream_base=stream_base + first, stream_row_stride=own,
+                    **fields)
 
     def _down(self, index: int, layer: QuantizedLayer, number: int, acc: int) -> Iterator[Command]:
         start, end = block = self.blocks[number]
         words = self.tiles.hidden_in
-        left = {"act_base": self._u8(number), "count0": words, "act0_stride": 1,
+        left = {"act_base": self.u8_word(number), "count0": words, "act0_stride": 1,
                 "count1": end - start, "act1_stride": words}
-        yield from self.product(f"down{index}", left, acc, self.tiles.width_stride,
-                                pieces=self._hidden_pieces)
-        yield from self.grow(f"grow_feed_forward{index}", layer.grow_feed_forward, block)
-        yield from self.add(f"down{index}", acc, block,
+        columns = self.share.down
+        if self.tiles.down_out:
+            yield from self.product(f"down{index}", left, acc, self.tiles.down_stride,
+                                    pieces=self.hidden_pieces)
+        yield from self.grow(f"grow_feed_forward{index}", layer.grow_feed_forward, block, columns)
+        yield from self.add(f"down{index}", acc, block, columns, everywhere=self.share.alone,
                             row_read=self.scratch.u_scale.base + start)

@@ -1,6 +1,6 @@
 """A decoder's constant data: in external memory, with the loads that fetch it once a session."""
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -9,6 +9,7 @@ from systolith.hw.isa import Command, Table
 from systolith.sw.compiler.allocate import Buffer
 from systolith.sw.compiler.image import Image
 from systolith.sw.compiler.layout import (
+    ceil_div,
     column_constants,
     pad,
     pad_columns,
@@ -26,9 +27,14 @@ from systolith.sw.decoder.residents import (
     linear_sizes,
     norm_constants,
 )
+from systolith.sw.decoder.share import Share
 from systolith.sw.decoder.weights import Stored
 from systolith.sw.reference.numerics import Ints, exp2_table
 from systolith.sw.reference.quantized_decoder import Linear, QuantizedDecoder
+from systolith.sw.reference.rows import tensor_word
+
+#: Scale word of 1.
+ONE = tensor_word(1)
 
 
 @dataclass(frozen=True)
@@ -49,6 +55,11 @@ class DecoderImage:
     model : QuantizedDecoder
     residents : Residents
     config : Config
+    share : Share
+        The part of the whole decoder that ``model`` is.
+    before : DecoderImage, optional
+        The image of the core before, which has the tokens' rows, the logits, and the external
+        memory up to this image.
 
     Attributes
     ----------
@@ -62,17 +73,21 @@ class DecoderImage:
         What a session runs once, in an order in which it could run one by one.
     """
 
-    def __init__(self, model: QuantizedDecoder, residents: Residents, config: Config):
+    def __init__(self, model: QuantizedDecoder, residents: Residents, config: Config, share: Share,
+                 before: "DecoderImage | None" = None):
         self.model, self.residents, self.config = model, residents, config
+        self.share = share
         self.tiles = Tiles.of(model, config)
         self.sizes = linear_sizes(model, config)
-        self.image = Image(config)
+        self.image: Image = Image(config, before.image.external if before else 0)
         self.stored: dict[str, Stored] = {}
+        if not share.alone:
+            self._constants({"peaks": self._peaks()})
         self._layers()
         self._constants(norm_constants("norm", model.norm))
         self._linear("head", model.head)
         tables = self._tables()
-        self.external = self._external()
+        self.external: External = self._external(before.external if before else None)
         self.setup: list[Command] = [*self.image.loads, *tables]
 
     def check(self, what: str) -> None:
@@ -114,7 +129,8 @@ class DecoderImage:
         if name in self.residents.linears:
             if size.words:
                 self.image.load(place.weight, weight, 0, size.words)
-            self.image.load(place.constants, bound, 0, size.beats)
+            if size.beats:
+                self.image.load(place.constants, bound, 0, size.beats)
 
     def _tables(self) -> list[Command]:
         """The function tables, through the start of vector memory."""
@@ -125,13 +141,27 @@ class DecoderImage:
                            table.astype("<i2").tobytes())
         return [Table(table=number, source_base=number * words) for number in tables]
 
-    def _external(self) -> External:
+    def _peaks(self) -> Ints:
+        """Scale words: 1 for the core's own hidden columns and for the lower half of each other
+        core's magnitude, else 0."""
+        own, bus = self.tiles.hidden_beats * self.config.lanes, self.config.bus_bytes // 2
+        words = np.zeros(self.sizes["peaks"].beats * self.config.lanes, dtype=np.int64)
+        words[:self.model.hidden] = ONE
+        for core, (first, last) in enumerate(self.share.all_hidden):
+            if core != self.share.number and first < last:
+                words[own + core * bus] = ONE
+        return words
+
+    def _external(self, shared: External | None) -> External:
         rope = head_rope(self.model, self.tiles.head_in * self.config.rows)
-        return External(
-            embedding=self._vectors("embedding", self.model.embedding, self.tiles.width_beats),
-            rope=self._vectors("rope", rope, self.tiles.query_beats),
-            logits=self.image.place(Buffer(
-                Region.VEC, 0, self.residents.context * self.tiles.vocabulary_beats)).offset)
+        embedding = shared.embedding if shared else self._vectors(
+            "embedding", self.model.embedding, self.tiles.width_beats)
+        own = self._vectors("rope", rope, self.tiles.query_beats)
+        if shared:
+            return replace(shared, rope=own)
+        beats = ceil_div(self.model.vocabulary, self.config.lanes)
+        return External(embedding=embedding, rope=own, logits=self.image.place(
+            Buffer(Region.VEC, 0, self.residents.context * beats)).offset)
 
     def _vectors(self, name: str, rows: Ints, beats: int) -> int:
         """Rows of INT16 in external memory only; their address."""

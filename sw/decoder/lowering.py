@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from systolith.hw.config import Region
 from systolith.hw.isa import Command, Load, Output, Pass, Reduce, Sink, Store
 from systolith.sw.compiler.fields import Span, spans
+from systolith.sw.compiler.gather import MEET
 from systolith.sw.compiler.layout import ceil_div
 from systolith.sw.compiler.tokens import token_loads
 from systolith.sw.decoder.attention import AttentionLowering
@@ -29,16 +30,18 @@ class DecoderLowering(RowLowering):
         size = self.tiles.width_beats * word
         yield from token_loads(embedding, self.scratch.length, size, self.scratch.x.base * word)
         size = self.tiles.query_beats * word
-        yield Load(region=int(Region.VEC), rows=self.scratch.length, row_bytes=size,
-                   ext_base=rope + self.position * size, ext_stride=size, stride=size,
-                   base=self.scratch.rope.base * word)
+        if size:
+            yield Load(region=int(Region.VEC), rows=self.scratch.length, row_bytes=size,
+                       ext_base=rope + self.position * size, ext_stride=size, stride=size,
+                       base=self.scratch.rope.base * word)
         for block in () if self.model.columned else self.blocks:
             yield Pass(**self.residual(*block), **self.measured(block[0]),
                        beats=self.tiles.width_beats)
 
     def layer(self, index: int) -> Iterator[tuple[str, Iterator[Command]]]:
         """One decoder layer: its parts by name, to be taken one after the other."""
-        run = (self.model, self.residents, self.scratch, self.weights, self.position, self.config)
+        run = (self.model, self.residents, self.scratch, self.weights, self.position, self.config,
+               self.share)
         layer, projections = self.model.layers[index], ProjectionLowering(*run)
         yield "projections", projections.inputs(index, layer)
         yield "attention", AttentionLowering(*run).commands(index, layer)
@@ -46,18 +49,23 @@ class DecoderLowering(RowLowering):
         yield "feed-forward", FeedForwardLowering(*run).commands(index, layer)
 
     def logits(self, rows: Span, external: int | None) -> Iterator[Command]:
-        """Final norm, logits and their largest, for the residual's ``rows``.
+        """Final norm, logits and their largest, for the residual's ``rows``; all in core 0.
 
         The last block's logits stay in vector memory; with an ``external`` address all of them go
         there, too.
         """
-        tiles, scratch, size = self.tiles, self.scratch, self.scratch.head_block
+        scratch, size = self.scratch, self.scratch.head_block
         for number, (first, last) in enumerate(spans(rows[1] - rows[0], size)):
             block = rows[0] + first, rows[0] + last
-            beats = tiles.vocabulary_beats
+            beats = self._logit_beats
             logits = scratch.logits.base + number % 2 * size * beats
-            yield from self.norm("norm", self.model.norm, block)
-            yield from self._head(block, logits)
+            if self.tiles.vocabulary_out:
+                yield from self.norm("norm", self.model.norm, block)
+                yield from self._head(block, logits)
+            if not self.share.alone:
+                yield MEET
+            if self.share.number:
+                continue
             yield Pass(**self.vectors(logits, beats, 0, last - first), beats=beats,
                        valid=self.model.vocabulary, reduce=Reduce.INDEX,
                        row_write=scratch.index.base + block[0])
@@ -73,15 +81,23 @@ class DecoderLowering(RowLowering):
         config, tiles = self.config, self.tiles
         most = min(config.acc_half // (block[1] - block[0]),
                    ceil_div(tiles.vocabulary_out, HEAD_PARTS))
+        own, row = self.model.head.weight.shape[1], self._logit_beats
         for number, chunk in enumerate(self.weights.chunks("head", most)):
             acc, stride = number % 2 * config.acc_half, chunk.last - chunk.first
-            columns = min(chunk.last * config.cols, self.model.vocabulary) - (
-                chunk.first * config.cols)
+            columns = min(chunk.last * config.cols, own) - chunk.first * config.cols
             beat = chunk.first * config.cols // config.lanes
             beats = ceil_div(columns, config.lanes)
             constants, loads = self.weights.constants("head", beat, beats)
+            sink = logits + self.share.vocabulary[0] // config.lanes + beat
             yield from (*chunk.loads, *self.chunk_product(chunk, self.left(block), acc, stride),
                         *loads)
             yield Pass(**self.drain(acc, stride, beats, constants, block), valid=columns,
-                       output=Output.INT16, sink=Sink.VEC, sink_base=logits + beat,
-                       sink_row_stride=tiles.vocabulary_beats, sink_tile_stride=1)
+                       output=Output.INT16, sink=Sink.VEC, sink_base=sink,
+                       sink_row_stride=row, sink_tile_stride=1)
+            yield from self.mesh.rows(Region.VEC, sink, beats, (0, block[1] - block[0]), row,
+                                      target=0)
+
+    @property
+    def _logit_beats(self) -> int:
+        """Words of vector memory of a row's logits, those of all cores."""
+        return ceil_div(self.model.vocabulary, self.config.lanes)

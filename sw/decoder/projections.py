@@ -13,6 +13,8 @@ class ProjectionLowering(RowLowering):
 
     def inputs(self, index: int, layer: QuantizedLayer) -> Iterator[Command]:
         """Norm, queries, keys and values; a block's norm comes before the drains of the last."""
+        if not self.model.heads:
+            return
         yield from self.norm(f"norm1 {index}", layer.norm1, self.blocks[0])
         for number, block in enumerate(self.blocks):
             yield from self._project(index, number, block)
@@ -73,7 +75,7 @@ class ProjectionLowering(RowLowering):
         yield Pass(
             **self.drain(slot + part[0], tiles.query_stride, last - first, constants, block),
             **self._rotation(block, first), valid=(last - first) * config.lanes, sink=Sink.ACT,
-            sink_base=self.scratch.q.base + block[0]
+            sink_base=self.queries(0) + block[0]
             + first * config.lanes // config.rows * self.scratch.length,
             sink_row_stride=1, sink_tile_stride=self.scratch.length)
 
@@ -103,12 +105,22 @@ class ProjectionLowering(RowLowering):
                 block: Span) -> Iterator[Command]:
         """The output product, and its addition to the residual."""
         start, end = block
-        tiles, acc = self.tiles, number % 2 * self.config.acc_half
-        words = self.model.heads * tiles.head_in
-        cuts = spans(words, self.heads_together * tiles.head_in)
+        tiles, acc, columns = self.tiles, number % 2 * self.config.acc_half, self.share.output
+        words = tiles.mixed_in
         left = {"act_base": self.scratch.q.base + start, "count0": words,
                 "act0_stride": self.scratch.length, "count1": end - start, "act1_stride": 1}
-        yield from self.product(f"out{index}", left, acc, tiles.width_stride,
-                                pieces=self.pieces(cuts, tiles.width_out))
-        yield from self.grow(f"grow_attention{index}", layer.grow_attention, block)
-        yield from self.add(f"out{index}", acc, block)
+        if tiles.output_out:
+            yield from self.product(f"out{index}", left, acc, tiles.output_stride,
+                                    pieces=self.pieces(self._mixed_pieces, tiles.output_out))
+        yield from self.grow(f"grow_attention{index}", layer.grow_attention, block, columns)
+        yield from self.add(f"out{index}", acc, block, columns, everywhere=self.share.repeated)
+
+    @property
+    def _mixed_pieces(self) -> list[Span]:
+        """Words of the mixed values: of the heads that come one by one, then those of other cores.
+        """
+        size, together = self.tiles.head_in, self.heads_together * self.tiles.head_in
+        first, last = (head * size for head in self.share.heads)
+        own, *others = self.arriving(self.tiles.mixed_in, (first, last))
+        return [(first + start, first + end) for start, end in spans(last - first, together)
+                ] + others if last > first else [own, *others]

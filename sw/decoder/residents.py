@@ -8,7 +8,7 @@ import numpy as np
 from systolith.hw.config import Config, Region
 from systolith.sw.compiler.allocate import Allocator, Buffer, CapacityError
 from systolith.sw.compiler.layout import ceil_div
-from systolith.sw.decoder.plan import Tiles
+from systolith.sw.decoder.plan import Tiles, peak_words
 from systolith.sw.reference.numerics import Ints
 from systolith.sw.reference.quantized_decoder import Columns, QuantizedDecoder, QuantizedLayer
 
@@ -34,7 +34,8 @@ def linear_sizes(model: QuantizedDecoder, config: Config) -> dict[str, LinearSiz
     """All linear layers by name in the order of their use: ``k0``, ``q0`` and so on, ``head``.
 
     ``squash0`` are other column constants for the results of ``gate0``. Column constants of a norm
-    are ``norm1 0 measure`` and so on, those of growing units ``grow_attention0``.
+    are ``norm1 0 measure`` and so on, those of growing units ``grow_attention0``. ``peaks`` are
+    those of the hidden columns of a core and of all cores' largest magnitudes.
     """
     tiles, sizes = Tiles.of(model, config), {}
 
@@ -45,17 +46,19 @@ def linear_sizes(model: QuantizedDecoder, config: Config) -> dict[str, LinearSiz
         for name in constants:
             add(name, 0, 0, tiles.width_beats)
 
+    if config.cores > 1:
+        add("peaks", 0, 0, tiles.hidden_beats + peak_words(config))
     for i, layer in enumerate(model.layers):
         add_constants(layer_constants(i, layer))
         add(f"k{i}", tiles.width_in, tiles.key_stride, tiles.key_beats)
         add(f"q{i}", tiles.width_in, tiles.query_stride, tiles.query_beats)
         add(f"v{i}", tiles.width_in, tiles.value_stride, tiles.value_beats)
-        add(f"out{i}", model.heads * tiles.head_in, tiles.width_out, tiles.width_beats)
+        add(f"out{i}", tiles.mixed_in, tiles.output_out, tiles.output_beats)
         add(f"gate{i}", tiles.width_in, tiles.hidden_out, tiles.hidden_beats)
         if layer.squash_words is not None:
             add(f"squash{i}", 0, 0, tiles.hidden_beats)
         add(f"up{i}", tiles.width_in, tiles.hidden_out, tiles.hidden_beats)
-        add(f"down{i}", tiles.hidden_in, tiles.width_out, tiles.width_beats)
+        add(f"down{i}", tiles.hidden_in, tiles.down_out, tiles.down_beats)
     add_constants(norm_constants("norm", model.norm))
     add("head", tiles.width_in, tiles.vocabulary_out, tiles.vocabulary_beats)
     return sizes

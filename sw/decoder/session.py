@@ -7,12 +7,13 @@ from numpy.typing import NDArray
 
 from systolith.hw.config import Region
 from systolith.sw.compiler.errors import CompileError
-from systolith.sw.compiler.layout import from_vector_words
+from systolith.sw.compiler.layout import ceil_div, from_vector_words
 from systolith.sw.compiler.tokens import check_tokens
 from systolith.sw.decoder.compiled import CompiledDecoder, Run, Shape
 from systolith.sw.decoder.work import Work, total_work
 from systolith.sw.reference.weights import Floats
 from systolith.sw.runtime.device import DEFAULT_MAX_CYCLES, Counters, Device, sum_counters
+from systolith.sw.runtime.program import Program
 
 #: Part of a full context that a sliding window keeps.
 KEEP = 0.5
@@ -90,9 +91,19 @@ class Session:
         self.compiled, self.device = compiled, device
         self.slide, self.max_cycles = slide, max_cycles
         self.ids: list[int] = []
-        compiled.setup.load(device)
-        device.run(compiled.setup.commands)
-        self.setup_counters = device.wait(max_cycles)
+        self.setup_counters = self._load()
+
+    def _load(self) -> Counters:
+        """Write the image, and run what is run once."""
+        setup = self.compiled.setup
+        assert isinstance(setup, Program)
+        setup.load(self.device)
+        self.device.run(setup.commands)
+        return self.device.wait(self.max_cycles)
+
+    def _execute(self, run: Run, ids: Sequence[int]) -> Counters:
+        self.device.run(self.compiled.commands(run, ids))
+        return self.device.wait(self.max_cycles)
 
     @property
     def position(self) -> int:
@@ -151,8 +162,7 @@ class Session:
 
     def _run(self, ids: Sequence[int], all_logits: bool) -> "StepResult":
         run = self.compiled.run(Shape(len(ids), self.position, all_logits))
-        self.device.run(self.compiled.commands(run, ids))
-        counters = self.device.wait(self.max_cycles)
+        counters = self._execute(run, ids)
         result = StepResult(
             token=self._token(run), position=self.position, length=len(ids),
             logits=self._logits(run), logit_scale=self.compiled.model.logit_scale,
@@ -166,7 +176,8 @@ class Session:
 
     def _logits(self, run: Run) -> NDArray[np.int16]:
         compiled = self.compiled
-        beats, vocabulary = compiled.tiles.vocabulary_beats, compiled.model.vocabulary
+        vocabulary = compiled.model.vocabulary
+        beats = ceil_div(vocabulary, compiled.config.lanes)
         size = beats * compiled.config.word_bytes(Region.VEC)
         rows = run.shape.length if run.shape.all_logits else 1
         if run.shape.all_logits:

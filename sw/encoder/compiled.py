@@ -1,5 +1,4 @@
 """Compilation of a whole encoder, and its runs on a device."""
-import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,7 +10,6 @@ from systolith.hw.isa import Command, Engine
 from systolith.sw.compiler.allocate import CapacityError, with_advice
 from systolith.sw.compiler.errors import CompileError
 from systolith.sw.compiler.image import Place
-from systolith.sw.compiler.layout import activation_words
 from systolith.sw.compiler.parts import PARTS, count_commands
 from systolith.sw.compiler.schedule import schedule
 from systolith.sw.compiler.skipping import ZeroSkipper
@@ -23,7 +21,7 @@ from systolith.sw.encoder.plan import plan_encoder
 from systolith.sw.encoder.stream import WeightStream
 from systolith.sw.reference.encoder import QuantizedEncoder, embed
 from systolith.sw.runtime.device import DEFAULT_MAX_CYCLES, Counters, Device
-from systolith.sw.runtime.program import Program, Section
+from systolith.sw.runtime.program import Program
 
 
 @dataclass(frozen=True)
@@ -52,15 +50,14 @@ class CompiledEncoder:
     model : QuantizedEncoder
     length, valid : int
         Positions, and how many of them are tokens.
-    ones, output : Place
-        External memory: which positions are tokens; the embedding.
+    output : Place
+        The embedding in external memory.
     """
 
     program: Program
     model: QuantizedEncoder
     length: int
     valid: int
-    ones: Place
     output: Place
 
     @property
@@ -116,25 +113,29 @@ def compile_encoder(model: QuantizedEncoder, config: Config, *, length: int,
         When it does not fit (with the memory, need, capacity and the nearest named configuration
         that fits) or a parameter is outside its limit.
     """
-    valid = _check(model, config, length, valid)
+    valid = check_text(model, config, length, valid)
     what = f"{name} at length {length}"
     try:
         weights, parts = _lower(model, config, length, valid, what)
     except CapacityError as error:
         raise with_advice(error, lambda other: _lower(model, other, length, valid, what)) from None
-    data = (np.arange(length) < valid).astype(np.int8)[None]
     skipper = ZeroSkipper(config, weights.image.sections)
     parts = {name: list(skipper.skip(part)) for name, part in parts.items()}
     commands = [command for part in parts.values() for command in part]
     program = Program(config, schedule(commands, config), tuple(weights.image.sections), name,
-                      _macs(model, config, length, valid), {PARTS: count_commands(parts)})
+                      count_macs(model, config, length, valid), {PARTS: count_commands(parts)})
     verify(config, program.commands)
-    sections = (*program.sections, _section("ones", weights.ones, activation_words(data, config)))
-    return CompiledEncoder(dataclasses.replace(program, sections=sections), model, length, valid,
-                           weights.ones, weights.output)
+    return CompiledEncoder(program, model, length, valid, weights.output)
 
 
-def _check(model: QuantizedEncoder, config: Config, length: int, valid: int | None) -> int:
+def check_text(model: QuantizedEncoder, config: Config, length: int, valid: int | None) -> int:
+    """How many of ``length`` positions are tokens: ``valid``, all for None.
+
+    Raises
+    ------
+    CompileError
+        When a parameter is outside its limit, or the configuration holds no encoder.
+    """
     if not 1 <= length <= model.positions:
         raise CompileError(f"length must be from 1 to the model's {model.positions} positions, "
                            f"not {length}")
@@ -159,7 +160,8 @@ def _lower(model: QuantizedEncoder, config: Config, length: int, valid: int,
     return weights, parts
 
 
-def _macs(model: QuantizedEncoder, config: Config, length: int, valid: int) -> int:
+def count_macs(model: QuantizedEncoder, config: Config, length: int, valid: int) -> int:
+    """Useful multiply-accumulates: no padding, no weight tiles of zeros."""
     head, linear = model.head_dim, 0
     for layer in model.layers:
         linear += sum(useful_elements(each.weight, config, columns=head)
@@ -169,7 +171,3 @@ def _macs(model: QuantizedEncoder, config: Config, length: int, valid: int) -> i
                       for group in layer.groups for part in (group.up, group.down))
     scores = len(model.layers) * model.heads * length * valid * model.head_dim
     return length * linear + 2 * scores + valid * model.width
-
-
-def _section(name: str, place: Place, data: bytes) -> Section:
-    return Section(name, place.memory, place.offset, data)

@@ -4,6 +4,7 @@ The order decides what runs side by side: each engine keeps it, and the schedule
 rest. So what waits for another engine comes after what does not.
 """
 from collections.abc import Iterator
+from itertools import chain
 
 from systolith.hw.config import Config
 from systolith.hw.isa import (
@@ -22,6 +23,7 @@ from systolith.hw.isa import (
 from systolith.sw.compiler.fields import Span, accumulators, spans, tensor
 from systolith.sw.compiler.softmax import EXP2_TABLE
 from systolith.sw.encoder.attention import AttentionLowering
+from systolith.sw.encoder.exchange import Exchange
 from systolith.sw.encoder.feed_forward import FeedForwardLowering
 from systolith.sw.encoder.plan import EncoderPlan
 from systolith.sw.encoder.projections import ProjectionLowering
@@ -41,11 +43,14 @@ class EncoderLowering:
     weights : WeightStream
         Brings weights into the core just before they are used.
     config : Config
+    number : int
+        Of the core; the first one gives the embedding.
     """
 
     def __init__(self, model: QuantizedEncoder, plan: EncoderPlan, weights: WeightStream,
-                 config: Config):
+                 config: Config, number: int = 0):
         self.model, self.plan, self.weights, self.config = model, plan, weights, config
+        self.exchange = Exchange(model, plan, config, number)
         self.residual, self.tiles = Residual(model, plan, config), plan.tiles
 
     def parts(self) -> dict[str, list[Command]]:
@@ -53,7 +58,7 @@ class EncoderLowering:
         result = {"embedding": [*self.weights.start(), *self.embedding()]}
         for index in range(len(self.model.layers)):
             result |= {f"layer {index} {name}": list(part) for name, part in self.layer(index)}
-        result["pool"] = [*self.pool(), *self.weights.finish()]
+        result["pool"] = list(self.pool())
         return result
 
     def embedding(self) -> Iterator[Command]:
@@ -92,19 +97,29 @@ class EncoderLowering:
         projections = ProjectionLowering(*parts)
         attention = AttentionLowering(self.model, layer, self.plan, self.config)
         feed_forward = FeedForwardLowering(*parts)
-        yield "projections", projections.inputs(index, norm(2 * index))
+        yield "projections", chain(projections.inputs(index, norm(2 * index)),
+                                   self.exchange.keys_and_values())
         yield "attention", attention.commands()
         yield "output", projections.output(index, norm(2 * index + 1))
         yield "feed-forward", feed_forward.commands(index, layer, norm(2 * index + 2))
 
     def pool(self) -> Iterator[Command]:
-        """Mean of the rows that exist, over its length, in the first words of ``u``."""
-        plan, tiles, rows = self.plan, self.tiles, self.config.rows
-        for start, end in spans(plan.valid, plan.block):
+        """Rows that exist as weights, then in one core the embedding and its store."""
+        plan, rows = self.plan, self.config.rows
+        for start, end in spans(plan.tokens, plan.block):
+            position = plan.first + start
             yield Pass(**self.residual.source((start, end)), scale=Scale.COLUMN,
                        const_base=plan.pool_in.base, output=Output.INT8, sink=Sink.WGT_ROWS,
-                       position=start, sink_base=plan.pool.base + start // rows,
+                       position=position, sink_base=plan.pool.base + position // rows,
                        sink_row_stride=1, sink_tile_stride=plan.key_tiles)
+        yield from self.exchange.pooled()
+        if self.exchange.leads:
+            yield from self._mean()
+            yield from self.weights.finish()
+
+    def _mean(self) -> Iterator[Command]:
+        """Mean of the rows that exist, over its length, in the first words of ``u``."""
+        plan, tiles, rows = self.plan, self.tiles, self.config.rows
         acc = self.residual.slot()
         yield Product(count0=-(-plan.valid // rows), act0_stride=1, wgt0_stride=1, count1=1,
                       count2=tiles.width_out, wgt2_stride=plan.key_tiles, acc2_stride=1,

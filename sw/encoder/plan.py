@@ -1,9 +1,11 @@
 """Sizes of an encoder on a configuration, and where everything lies in the memories."""
+import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
 from systolith.hw.config import Config, Region
 from systolith.sw.compiler.allocate import Allocator, Buffer, check_capacity
+from systolith.sw.compiler.fields import Span
 from systolith.sw.compiler.layout import ceil_div, table_words
 from systolith.sw.compiler.plan import DEPTHS, default_block_rows
 from systolith.sw.reference.encoder import QuantizedEncoder
@@ -94,6 +96,9 @@ class Slot:
 class EncoderPlan:
     """Places of everything, in words.
 
+    A core has ``length`` positions of a text from the ``first`` on; all of those before ``valid``
+    are tokens.
+
     VEC: ``x`` residual, ``u`` hidden rows of one block, ``table`` of EXP2. ACT: ``q`` queries, then
     mixed values, then rows of the feed-forward network, word ``tile * T + position``, first of all
     positions of two blocks; ``h``, later ``hidden``: rows of two blocks; ``p`` one of
@@ -105,6 +110,7 @@ class EncoderPlan:
 
     length: int
     valid: int
+    first: int
     tiles: Tiles
     key_tiles: int
     block: int
@@ -136,10 +142,20 @@ class EncoderPlan:
     maxima: tuple[Buffer, ...]
     sums: tuple[Buffer, ...]
 
+    @property
+    def tokens(self) -> int:
+        """How many of the core's positions are tokens."""
+        return max(0, min(self.valid - self.first, self.length))
+
+    def of(self, positions: Span) -> "EncoderPlan":
+        """The same places for a core that has other positions, not more of them."""
+        return dataclasses.replace(self, first=positions[0], length=positions[1] - positions[0])
+
 
 def plan_encoder(model: QuantizedEncoder, config: Config, length: int, valid: int,
-                 what: str) -> EncoderPlan:
-    """Lay an encoder out for ``length`` positions of which ``valid`` exist.
+                 what: str, own: int | None = None) -> EncoderPlan:
+    """Lay an encoder out for ``length`` positions of which ``valid`` exist, and a core that has the
+    first ``own`` of them; all for None.
 
     Raises
     ------
@@ -147,24 +163,24 @@ def plan_encoder(model: QuantizedEncoder, config: Config, length: int, valid: in
         When a memory is too small.
     """
     tiles, take = Tiles.of(model, config), Allocator(config)
-    key_tiles = ceil_div(length, config.rows)
+    key_tiles, own = ceil_div(length, config.rows), length if own is None else own
     score_stride = ceil_div(key_tiles * config.rows, config.cols)
     mix_stride = ceil_div(tiles.head_in * config.rows, config.cols)
-    block = max(1, min(length, default_block_rows(config), config.acc_half // max(
+    block = max(1, min(own, default_block_rows(config), config.acc_half // max(
         tiles.widest, score_stride + mix_stride)))
     depth = next((depth for depth in DEPTHS if depth // 2 * block * (score_stride + mix_stride)
                   <= config.acc_half), DEPTHS[-1])
     check_capacity(config, Region.ACC, 2 * max(tiles.widest, score_stride + mix_stride), what)
     places = {
-        **_vector(take, tiles, length, block, config),
-        **_activations(take, model, tiles, length, block, depth, key_tiles),
+        **_vector(take, tiles, own, block, config),
+        **_activations(take, model, tiles, own, block, depth, key_tiles),
         **_weights(take, model, tiles, length, key_tiles, config),
-        **_constants(take, tiles), **_rows(take, length, block, depth)}
+        **_constants(take, tiles), **_rows(take, own, block, depth)}
     slots = _slots(take, model, tiles, config, what)
     take.check(what)
     return EncoderPlan(
-        length=length, valid=valid, tiles=tiles, key_tiles=key_tiles, block=block, depth=depth,
-        score_stride=score_stride, mix_stride=mix_stride, slots=slots, **places)
+        length=own, valid=valid, first=0, tiles=tiles, key_tiles=key_tiles, block=block,
+        depth=depth, score_stride=score_stride, mix_stride=mix_stride, slots=slots, **places)
 
 
 def _vector(take: Allocator, tiles: Tiles, length: int, block: int, config: Config) -> Places:

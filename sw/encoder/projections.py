@@ -60,20 +60,21 @@ class ProjectionLowering:
             **accumulators(acc, stride), **self._projection_sink(name, start), rows=end - start,
             beats=beats, valid=beats * self.config.lanes, scale=Scale.COLUMN,
             const_base=place.constants.base, row_scale=1, row_read=plan.scale.base + start,
-            position=start, output=Output.INT8,
+            position=plan.first + start, output=Output.INT8,
             **({"combine": Combine.ADD, "stream_base": place.vectors.base, "narrow": 1}
                if name == "q" else {}))
 
     def _projection_sink(self, name: str, start: int) -> Fields:
         plan, stride = self.plan, self.model.heads * self.tiles.head_in
+        position = plan.first + start
         if name == "q":
             return {"sink": Sink.ACT, "sink_base": plan.q.base + start, "sink_row_stride": 1,
                     "sink_tile_stride": plan.length}
         if name == "k":
             return {"sink": Sink.WGT_LANES, "sink_row_stride": stride, "sink_tile_stride": 1,
-                    "sink_base": plan.keys.base + start // self.config.cols * stride}
+                    "sink_base": plan.keys.base + position // self.config.cols * stride}
         return {"sink": Sink.WGT_ROWS, "sink_row_stride": 1, "sink_tile_stride": plan.key_tiles,
-                "sink_base": plan.values.base + start // self.config.rows}
+                "sink_base": plan.values.base + position // self.config.rows}
 
     def output(self, index: int, norm: int) -> Iterator[Command]:
         """The output product, the residual, the norm, and rows for the feed-forward network."""

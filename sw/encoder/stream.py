@@ -13,6 +13,7 @@ from systolith.sw.compiler.allocate import Buffer
 from systolith.sw.compiler.fields import Span
 from systolith.sw.compiler.image import Image, Place
 from systolith.sw.compiler.layout import (
+    activation_words,
     column_constants,
     pad,
     pad_columns,
@@ -35,16 +36,19 @@ class WeightStream:
     model : QuantizedEncoder
     plan : EncoderPlan
     config : Config
+    image : Image, optional
+        Of external memory, where cores share it.
     """
 
-    def __init__(self, model: QuantizedEncoder, plan: EncoderPlan, config: Config):
+    def __init__(self, model: QuantizedEncoder, plan: EncoderPlan, config: Config,
+                 image: Image | None = None):
         self.model, self.plan, self.config = model, plan, config
         self.tiles = plan.tiles
-        self.image = Image(config)
+        self.image = Image(config) if image is None else image
         self.words = self._add("words", Region.VEC, vector_words(
             model.words, config, self.tiles.width_beats))
         self._positions = self._add("positions", Region.ACT, self._position_bytes())
-        self.ones = self.image.place(plan.ones)
+        self._ones = self.image.write("ones", plan.ones, self._ones_bytes())
         self.output = self.image.place(self._output_buffer())
         self._places: dict[str, Slot] = {}
         self._count = 0
@@ -76,7 +80,7 @@ class WeightStream:
             model.pool_words, None, self.config, beats))
         self.image.add("pool out", plan.pool_out, column_constants(
             model.unpool_words, None, self.config, beats))
-        self.image.load(plan.ones, self.ones, 0, plan.ones.words)
+        self.image.load(plan.ones, self._ones, 0, plan.ones.words)
         yield from self._loads()
 
     def positions(self, block: Span, base: int) -> Iterator[Command]:
@@ -84,7 +88,8 @@ class WeightStream:
         words = 2 * self.tiles.units * self.tiles.unit_in
         buffer = Buffer(Region.ACT, base, (block[1] - block[0]) * words)
         size = self.config.word_bytes(Region.ACT)
-        place = Place("ext", self._positions.offset + block[0] * words * size, buffer.words * size)
+        place = Place("ext", self._positions.offset + (
+            self.plan.first + block[0]) * words * size, buffer.words * size)
         self.image.load(buffer, place, 0, buffer.words)
         yield from self._loads()
 
@@ -106,8 +111,12 @@ class WeightStream:
                                       self._data(name), strict=True):
             if data:
                 size = self.config.word_bytes(buffer.region)
-                self.image.add(name + part, Buffer(buffer.region, buffer.base, len(data) // size),
-                               data)
+                yield from self._bring(
+                    name + part, Buffer(buffer.region, buffer.base, len(data) // size), data)
+
+    def _bring(self, name: str, buffer: Buffer, data: bytes) -> Iterator[Command]:
+        """Part of a product's weights into the core."""
+        self.image.add(name, buffer, data)
         yield from self._loads()
 
     def finish(self) -> Iterator[Command]:
@@ -134,6 +143,12 @@ class WeightStream:
         units = [pad(part, len(part), tiles.units * tiles.unit).reshape(-1, tiles.units, tiles.unit)
                  for part in parts]
         return np.stack(units, axis=2).astype(np.int8).tobytes()
+
+    def _ones_bytes(self) -> bytes:
+        """A row of ones where positions are tokens."""
+        row = np.zeros((1, self.plan.ones.words * self.config.rows), np.int8)
+        row[0, :self.plan.valid] = 1
+        return activation_words(row, self.config)
 
     def _identity(self) -> bytes:
         """Weights that put upper and lower bytes of a unit together."""

@@ -1,6 +1,6 @@
 """The cycle model: how long a program takes, and why, without the hardware."""
 from systolith.sw.estimate.estimate import estimate
-from systolith.sw.estimate.external import ExternalMemory
+from systolith.sw.estimate.external import MEMORIES, ExternalMemory, external_memory
 from systolith.sw.estimate.result import Estimate, Timing
 
-__all__ = ["Estimate", "ExternalMemory", "Timing", "estimate"]
+__all__ = ["MEMORIES", "Estimate", "ExternalMemory", "Timing", "estimate", "external_memory"]

@@ -39,3 +39,38 @@ class ExternalMemory:
     def gap(self, config: Config) -> float:
         """Cycles from beat to beat at that rate, at least 1."""
         return config.bus_bytes / self.rate(config)
+
+
+#: Bytes a cycle that the controller of an SDRAM reaches of its two: the rest goes into refreshes.
+SDRAM_RATE = 1.957
+
+#: Cycles from a read request to the first word of an SDRAM, whose row is open or opened ahead.
+SDRAM_LATENCY = 8
+
+#: Names of the memories that :func:`external_memory` knows.
+MEMORIES = ("ideal", "sdram")
+
+
+def external_memory(name: str, config: Config) -> ExternalMemory:
+    """A memory by name.
+
+    Parameters
+    ----------
+    name : str
+        ``"ideal"``: a beat a cycle. ``"sdram"``: what the controller in ``hw/sdram`` makes of a
+        chip of 16 bits at 40 MHz, as ``tests/hw/sdram/test_rates.py`` measures it.
+    config : Config
+        The width of a beat.
+
+    Raises
+    ------
+    ConfigError
+        When there is no such memory.
+    """
+    if name == "ideal":
+        return ExternalMemory()
+    if name == "sdram":
+        # A beat comes with its last word.
+        return ExternalMemory(latency=SDRAM_LATENCY + config.bus_bytes // 2,
+                              bytes_per_cycle=SDRAM_RATE)
+    raise ConfigError(f"unknown external memory {name!r}; choose one of {', '.join(MEMORIES)}")

@@ -18,12 +18,15 @@ from systolith.hw.isa import (
     Function,
     Load,
     Move,
+    Notify,
     Output,
     Pass,
     Product,
     Reduce,
+    Remote,
     Scalar,
     Scale,
+    Send,
     Sink,
     Source,
     Table,
@@ -34,6 +37,10 @@ Ints = NDArray[np.int64]
 #: Regions that a move may write and read.
 LOADABLE = (Region.ACT, Region.WGT, Region.VEC, Region.CONST)
 STORABLE = (*LOADABLE, Region.ACC)
+
+#: Regions that the mesh may write and read.
+RECEIVABLE = (*LOADABLE, Region.ROW)
+SENDABLE = (*STORABLE, Region.ROW)
 
 #: Words of vector memory that a table occupies, times ``lanes``.
 TABLE_ELEMENTS = 128
@@ -132,6 +139,20 @@ def move_beats(command: Move, config: Config) -> tuple[Ints, Ints]:
             command.base + m * command.stride + beat)
 
 
+def send_beats(command: Send, config: Config) -> tuple[Ints, Ints]:
+    """(remote, own) byte offset of each beat of a send, in order, shape (rows, beats)."""
+    m, b = np.ogrid[:command.rows, :command.row_bytes // config.bus_bytes]
+    beat = b * config.bus_bytes
+    return (command.remote_base + m * command.remote_stride + beat,
+            command.base + m * command.stride + beat)
+
+
+def targets(command: Remote, config: Config) -> list[int]:
+    """Numbers of the cores that a command goes to, in order."""
+    return [y * config.mesh_width + x for y in range(command.y_first, command.y_last + 1)
+            for x in range(command.x_first, command.x_last + 1)]
+
+
 def check(command: Command, config: Config) -> None:
     """What the hardware checks, before the command runs.
 
@@ -145,12 +166,14 @@ def check(command: Command, config: Config) -> None:
             raise CommandFault(Cause.ZERO_LOOP, f"{name} is 0, but a loop runs at least once")
     if isinstance(command, Move):
         _check_move(command, config)
+    if isinstance(command, Remote):
+        _check_remote(command, config)
     if isinstance(command, Pass):
         _check_pass(command)
     if isinstance(command, Pass | Table) and command.table >= config.tables:
         raise CommandFault(Cause.ILLEGAL,
                            f"table is {command.table}, but there are {config.tables}")
-    for access in accesses(command, config):
+    for access in (*accesses(command, config), *remote_accesses(command, config)):
         _check_range(access, config)
 
 
@@ -168,11 +191,33 @@ def _check_pass(command: Pass) -> None:
 def _check_move(command: Move, config: Config) -> None:
     if config.ext_bytes == 0:
         raise CommandFault(Cause.ILLEGAL, f"configuration {config.name} has no external memory")
-    allowed = LOADABLE if isinstance(command, Load) else STORABLE
-    if command.region not in allowed:
-        raise CommandFault(Cause.ILLEGAL, f"region {command.region} is not one of "
-                           f"{', '.join(region.name for region in allowed)}")
-    for name in ("row_bytes", "ext_base", "ext_stride", "base", "stride"):
+    _check_region("region", command.region, LOADABLE if isinstance(command, Load) else STORABLE)
+    _check_aligned(command, config, "row_bytes", "ext_base", "ext_stride", "base", "stride")
+
+
+def _check_remote(command: Remote, config: Config) -> None:
+    if config.cores == 1:
+        raise CommandFault(Cause.ILLEGAL, f"configuration {config.name} has one core and no mesh")
+    if isinstance(command, Send):
+        _check_region("region", command.region, SENDABLE)
+        _check_region("remote_region", command.remote_region, RECEIVABLE)
+        _check_aligned(command, config, "row_bytes", "remote_base", "remote_stride", "base",
+                       "stride")
+    for axis, size in (("x", config.mesh_width), ("y", config.mesh_height)):
+        first, last = getattr(command, f"{axis}_first"), getattr(command, f"{axis}_last")
+        if not first <= last < size:
+            raise CommandFault(Cause.ADDRESS, f"the target has {axis} from {first} to {last}, but "
+                               f"the mesh has {size} nodes there")
+
+
+def _check_region(name: str, region: int, allowed: tuple[Region, ...]) -> None:
+    if region not in allowed:
+        raise CommandFault(Cause.ILLEGAL, f"{name} {region} is not one of "
+                           f"{', '.join(each.name for each in allowed)}")
+
+
+def _check_aligned(command: Move | Send, config: Config, *names: str) -> None:
+    for name in names:
         if getattr(command, name) % config.bus_bytes:
             raise CommandFault(Cause.ILLEGAL, f"{name} is {getattr(command, name)}, "
                                f"not a multiple of the bus width, {config.bus_bytes} bytes")
@@ -201,8 +246,21 @@ def accesses(command: Command, config: Config) -> list[Access]:
     if isinstance(command, Table):
         words = command.source_base + np.arange(-(-TABLE_ELEMENTS // config.lanes))
         return [Access(Region.VEC, words, False), Access("table", np.array([command.table]), True)]
+    if isinstance(command, Send):
+        region = Region(command.region)
+        return [Access(region, _moved_words(send_beats(command, config)[1], region, config), False)]
+    if isinstance(command, Notify):
+        return []
     assert isinstance(command, Move)
     return _move_accesses(command, config)
+
+
+def remote_accesses(command: Command, config: Config) -> list[Access]:
+    """The words that a command writes in every one of its targets but its own core."""
+    if not isinstance(command, Send):
+        return []
+    region = Region(command.remote_region)
+    return [Access(region, _moved_words(send_beats(command, config)[0], region, config), True)]
 
 
 def _product_accesses(command: Product, config: Config) -> list[Access]:
@@ -251,12 +309,16 @@ def _move_accesses(command: Move, config: Config) -> list[Access]:
     ext, core = move_beats(command, config)
     load = isinstance(command, Load)
     region = Region(command.region)
-    # A weight word is one bank's here, so the unit is cols bytes instead of the whole tile.
-    size = config.cols if region == Region.WGT else config.word_bytes(region)
-    # A beat may be wider than that.
-    words = core[..., None] // size + np.arange(-(-config.bus_bytes // size))
     return [Access("ext", _distinct(ext // config.bus_bytes), not load),
-            Access(region, _distinct(words), load)]
+            Access(region, _moved_words(core, region, config), load)]
+
+
+def _moved_words(beats: Ints, region: Region, config: Config) -> Ints:
+    """Words that beats at these byte offsets touch. A weight word is one bank's here."""
+    size = config.cols if region == Region.WGT else config.word_bytes(region)
+    if size < config.bus_bytes:
+        beats = (beats[..., None] + np.arange(0, config.bus_bytes, size)).reshape(-1)
+    return _distinct(beats // size)
 
 
 def _visited(command: Product, memory: str) -> Ints:

@@ -27,8 +27,9 @@ class DeviceError(RuntimeError):
         The command's index in its engine's queue since the last reset.
     """
 
-    def __init__(self, engine: Engine, cause: Cause, index: int, detail: str = ""):
-        text = f"the core stopped: {engine.name} command {index}: {cause.name}"
+    def __init__(self, engine: Engine, cause: Cause, index: int, detail: str = "", *,
+                 core: str = "the core"):
+        text = f"{core} stopped: {engine.name} command {index}: {cause.name}"
         super().__init__(f"{text} ({detail})" if detail else text)
         self.engine, self.cause, self.index = engine, cause, index
 
@@ -66,6 +67,12 @@ def sum_counters(counters: Sequence[Counters]) -> Counters:
         for engine in ENGINES}
     return Counters(sum(each.cycles for each in counters),
                     sum(each.move_bytes for each in counters), engines)
+
+
+def slowest(counters: Sequence[Counters]) -> Counters:
+    """The counters of cores that run side by side: the cycles are those of the slowest, all else
+    is added."""
+    return dataclasses.replace(sum_counters(counters), cycles=max(each.cycles for each in counters))
 
 
 #: Commands (or raw words) of each engine.

@@ -19,6 +19,7 @@ from systolith.hw.isa import (
     Reduce,
     Scalar,
     Scale,
+    Send,
     Sink,
     Source,
     Table,
@@ -49,8 +50,8 @@ class Memories:
     ext: NDArray[np.uint8]
 
     @classmethod
-    def empty(cls, config: Config) -> "Memories":
-        """All zero, as the simulated hardware starts."""
+    def empty(cls, config: Config, ext: NDArray[np.uint8] | None = None) -> "Memories":
+        """All zero, as the simulated hardware starts; ``ext`` where cores share it."""
         c = config
         return cls(
             config=c, act=np.zeros((c.act_depth, c.rows), np.uint8),
@@ -59,7 +60,7 @@ class Memories:
             const=np.zeros((c.const_depth, c.lanes, 2), "<u4"),
             row=np.zeros(c.row_depth, "<u4"), acc=np.zeros((c.acc_depth, c.cols), "<i4"),
             tables=np.zeros((c.tables, TABLE_SEGMENTS, 2), "<i2"),
-            ext=np.zeros(c.ext_bytes, np.uint8))
+            ext=np.zeros(c.ext_bytes, np.uint8) if ext is None else ext)
 
     def raw(self, memory: Memory) -> NDArray[np.uint8]:
         """A memory as the bytes that host and mover see, writable."""
@@ -89,6 +90,15 @@ def _move(command: Move, memories: Memories) -> tuple[int, int]:
             memories.ext[ext:ext + size] = core_bytes[core:core + size]
     moved = command.rows * size
     return moved // memories.config.bus_bytes, moved
+
+
+def send(command: Send, source: Memories, target: Memories) -> None:
+    """Copy what a checked send carries out of one core into another."""
+    own, remote = source.raw(Region(command.region)), target.raw(Region(command.remote_region))
+    for row in range(command.rows):
+        start = command.base + row * command.stride
+        there = command.remote_base + row * command.remote_stride
+        remote[there:there + command.row_bytes] = own[start:start + command.row_bytes]
 
 
 def _table(command: Table, memories: Memories) -> int:

@@ -28,16 +28,16 @@ class FunctionalDevice(Device):
 
     name = "functional"
 
-    def __init__(self, config: Config):
+    def __init__(self, config: Config, *, memories: Memories | None = None):
         self.config = config
-        self.memories = Memories.empty(config)
+        self.memories = memories or Memories.empty(config)
         self.reset()
 
     def reset(self) -> None:
         self._semaphores = np.zeros(self.config.semaphores, dtype=np.int64)
         self._queues: dict[Engine, list[int]] = {engine: [] for engine in ENGINES}
         self._done = dict.fromkeys(ENGINES, 0)
-        self._failure: DeviceError | None = None
+        self.failure: DeviceError | None = None
         self._clear_counters()
 
     def _clear_counters(self) -> None:
@@ -59,13 +59,32 @@ class FunctionalDevice(Device):
             self._queues[engine].extend(words)
 
     def wait(self, max_cycles: int = DEFAULT_MAX_CYCLES) -> Counters:
-        if self._failure is not None:
-            raise self._failure
-        while any(self._queues.values()):
-            # A sum, so that every engine gets its turn.
-            if sum(map(self._step, ENGINES)) == 0:
-                raise StuckError(f"no engine can go on: {self._waiting()}")
+        if self.failure is not None:
+            raise self.failure
+        while not self.finished:
+            if not self.step():
+                raise StuckError(f"no engine can go on: {self.waiting()}")
         return self.counters()
+
+    @property
+    def finished(self) -> bool:
+        """Whether all queues are empty."""
+        return not any(self._queues.values())
+
+    def step(self) -> bool:
+        """Run the next command of each engine that may start; whether there was one.
+
+        Raises
+        ------
+        DeviceError
+            When a command is at fault; ``failure`` keeps it until the core is reset.
+        """
+        # A sum, so that every engine gets its turn.
+        return sum(map(self._step, ENGINES)) > 0
+
+    def execute(self, command: Command) -> tuple[int, int]:
+        """Carry out a checked command; (beats issued, bytes moved)."""
+        return execute(command, self.memories)
 
     def counters(self) -> Counters:
         return Counters(move_bytes=self._bytes, engines={
@@ -78,7 +97,7 @@ class FunctionalDevice(Device):
         if not words:
             return False
         command = self._decode(engine, words)
-        wait, signal = _indices(command.wait), _indices(command.signal)
+        wait = _indices(command.wait)
         if wait and min(self._semaphores[wait]) == 0:
             return False
         self._semaphores[wait] -= 1
@@ -86,8 +105,8 @@ class FunctionalDevice(Device):
             check(command, self.config)
         except CommandFault as fault:
             self._stop(engine, fault.cause, str(fault))
-        beats, moved = execute(command, self.memories)
-        self._signal(engine, signal)
+        beats, moved = self.execute(command)
+        self.signal(engine, command.signal)
         del self._queues[engine][:len(words)]
         self._done[engine] += 1
         self._commands[engine] += 1
@@ -101,17 +120,20 @@ class FunctionalDevice(Device):
         except CommandError as error:
             self._stop(engine, Cause.UNKNOWN_OPCODE, str(error))
 
-    def _signal(self, engine: Engine, semaphores: list[int]) -> None:
+    def signal(self, engine: Engine, mask: int) -> None:
+        """Increment semaphores for ``engine``; HOST: what comes from outside of the core."""
+        semaphores = _indices(mask)
         self._semaphores[semaphores] += 1
         full = 1 << self.config.semaphore_width
         if semaphores and max(self._semaphores[semaphores]) >= full:
             self._stop(engine, Cause.SEMAPHORE_OVERFLOW, f"a semaphore holds at most {full - 1}")
 
     def _stop(self, engine: Engine, cause: Cause, detail: str) -> NoReturn:
-        self._failure = DeviceError(engine, cause, self._done[engine], detail)
-        raise self._failure
+        self.failure = DeviceError(engine, cause, self._done.get(engine, 0), detail)
+        raise self.failure
 
-    def _waiting(self) -> str:
+    def waiting(self) -> str:
+        """What each engine waits for, in one line."""
         parts = []
         for engine in ENGINES:
             words = self._queues[engine][:WORDS[engine]]
@@ -120,7 +142,8 @@ class FunctionalDevice(Device):
                 continue
             missing = [s for s in _indices(decode(engine, words).wait) if not self._semaphores[s]]
             parts.append(f"{engine.name} command {self._done[engine]} waits for semaphore "
-                         f"{', '.join(map(str, missing))}")
+                         f"{', '.join(map(str, missing))}" if missing else
+                         f"{engine.name} command {self._done[engine]} could go on")
         return "; ".join(parts)
 
 

@@ -11,6 +11,7 @@ from systolith.hw.control import LAYOUTS
 from systolith.hw.link.baud import baud_step
 from systolith.hw.mesh.config import MeshConfig
 from systolith.hw.mesh.route import Port
+from systolith.hw.sdram.timing import WORD_BYTES, SdramChip, SdramTiming
 from tests.formal.sizes import CONFIG
 
 CLOCK_HZ = 1_000_000
@@ -21,16 +22,26 @@ VENDOR = "systolith.hw.boards."
 #: A mesh with all ports in its middle.
 MESH = MeshConfig(width=3, height=3, bus_bytes=4, queue_depth=2)
 
+#: A small SDRAM, and its times in a slow clock.
+CHIP = SdramChip(row_bits=8, column_bits=4, timing=SdramTiming(startup=100))
+CYCLES = CHIP.timing.cycles(25e6)
+BURST = CONFIG.bus_bytes // WORD_BYTES
+
 #: Arguments of the components that are not made from a configuration alone.
 ARGUMENTS = {
+    "Accesses": {"chip": CHIP, "depth": 2},
     "AddressGenerator": {"place_bits": 2},
+    "Bank": {"cycles": CYCLES, "burst": BURST, "row_bits": CHIP.row_bits},
+    "BeatToWords": {"burst": BURST},
     "Beats": {"bus_bytes": CONFIG.bus_bytes},
     "BitTimer": {"step": STEP, "start": 0},
     "Bus": {"bus_bytes": CONFIG.bus_bytes},
     "CellRow": {"cols": CONFIG.cols, "hop": CONFIG.hop, "chain_width": CONFIG.chain_width},
+    "Columns": {"chip": CHIP, "cycles": CYCLES, "burst": BURST},
     "Counters": {"beat_bytes": CONFIG.bus_bytes},
     "Crc": {},
     "Executor": {"ext_bytes": CONFIG.ext_bytes, "bus_bytes": CONFIG.bus_bytes},
+    "ExternalMerge": {"bus_bytes": CONFIG.bus_bytes, "count": 3, "reads": 4},
     "ExternalPort": {"bus_bytes": CONFIG.bus_bytes, "outstanding": 4},
     "ExternalRam": {"bus_bytes": CONFIG.bus_bytes, "size": 16},
     "ExternalShare": {"bus_bytes": CONFIG.bus_bytes},
@@ -40,7 +51,7 @@ ARGUMENTS = {
     "FrameSender": {},
     "FunctionTables": {"lanes": CONFIG.lanes, "tables": CONFIG.tables},
     "Guard": {"config": MESH},
-    "HostPort": {"config": CONFIG, "core": 0},
+    "HostRouter": {"cores": 3},
     "Judge": {"bus_bytes": CONFIG.bus_bytes},
     "Link": {"clock_hz": CLOCK_HZ, "baud": CLOCK_HZ // 8, "ext_bytes": CONFIG.ext_bytes,
              "bus_bytes": CONFIG.bus_bytes},
@@ -48,18 +59,26 @@ ARGUMENTS = {
     "Memory": {"width": 16, "depth": 4},
     "Merge": {"width": 8, "count": 3},
     "Mesh": {"config": MESH},
+    "NetworkInterface": {"config": MESH},
     "Queue": {"shape": 8, "depth": 4},
+    "Refresher": {"period": CYCLES.refresh},
+    "Requests": {"chip": CHIP, "bus_bytes": CONFIG.bus_bytes},
     "Retire": {"late_cycles": 3},
     "Ring": {"width": 8, "cycles": 4},
+    "Rows": {"chip": CHIP},
     "ScalarUnit": {"normalize_cycles": CONFIG.normalize_cycles},
     "Router": {"config": MESH},
+    "Scheduler": {"chip": CHIP, "cycles": CYCLES, "burst": BURST},
+    "Sdram": {"chip": CHIP, "clock_hz": 25e6, "bus_bytes": CONFIG.bus_bytes},
     "Semaphores": {"count": CONFIG.semaphores, "width": CONFIG.semaphore_width},
     "Sequencer": {"engine": isa.Engine.MATRIX, "layout": LAYOUTS[isa.Engine.MATRIX]},
     "SharedMemory": {"word_bytes": 8, "depth": 4, "bus_bytes": 4},
-    "ShortQueue": {"shape": 8, "depth": 4},
+    "Startup": {"cycles": CYCLES, "burst": BURST},
     "SystemAnswer": {"word_bytes": 8, "bus_bytes": 4},
+    "Uncore": {"config": CONFIG.replace(mesh_width=2)},
     "UartReceiver": {"step": STEP},
     "UartSender": {"step": STEP},
+    "WordsToBeat": {"burst": BURST, "delay": 4},
 }
 #: Those that are made from a number of lanes.
 LANES = ("Addend", "Combine", "Reduce", "Saturate", "Scale", "ScaleWords", "Validity")

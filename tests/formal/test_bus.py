@@ -91,7 +91,7 @@ def test_bus():
 
 
 @pytest.mark.parametrize(("name", "old", "new"), [
-    ("answers_the_other", "self.host.answer.eq(read & ~whose)", "self.host.answer.eq(read)"),
+    ("answers_the_other", "each.answer.eq(read & (whose == index))", "each.answer.eq(read)"),
     ("answers_writes", "master.valid & master.ready & ~master.write, master.region",
      "master.valid & master.ready, master.region"),
     ("answers_late", "range(1, SYSTEM_READ_LATENCY + 1)", "range(1, SYSTEM_READ_LATENCY + 2)"),

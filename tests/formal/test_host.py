@@ -18,7 +18,7 @@ class HostProof(wiring.Component):
     """Memories answer an accepted read once, whenever they want; all else is free."""
 
     def __init__(self):
-        self._host = HostPort(config=CONFIG, core=0)
+        self._host = HostPort(config=CONFIG)
         super().__init__(self._host.signature)
 
     def elaborate(self, platform):

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import connect, flipped
 
 from systolith.hw.config import MEMORIES
 from systolith.hw.isa import Cause
-from systolith.hw.move_walk import LOADED, STORED, MoveWalk, mover_layout
+from systolith.hw.move_walk import LOADED, STORED, MoveWalk, move_layout
 from tests.formal.inside import Inside
 from tests.formal.mutant import break_design
 from tests.formal.prove import holds, implies, not_proven, past, prove
@@ -61,7 +61,7 @@ class MoveWalkProof(wiring.Component):
 
     def _beats(self, m, inside, walking):
         """Each row has all of its bytes, each move all of its rows: the last beat ends both."""
-        command = data.View(mover_layout(), inside.signal("command"))
+        command = data.View(move_layout(), inside.signal("command")).load
         step, rows, row_bytes = (inside.signal(name) for name in ("step", "rows", "row_bytes"))
         row, done = Signal(16), Signal(16)
         row_ends = done + CONFIG.bus_bytes == command.row_bytes
@@ -88,7 +88,7 @@ def test_move_walk():
 @pytest.mark.parametrize(("name", "old", "new"), [
     ("reaches_beyond", "beyond.eq(offset >= config.region_bytes(region))",
      "beyond.eq(offset > config.region_bytes(region))"),
-    ("reads_beyond", "beyond | (external >= max(config.ext_bytes, 1))", "beyond"),
+    ("reads_beyond", "beyond.eq(external >= max(config.ext_bytes, 1))", "beyond.eq(0)"),
     ("loads_sums", "command.opcode == Opcode.STORE) & int", "command.opcode != 0) & int"),
     ("ends_every_run", "move_end.eq(run_end & (rows == 1))", "move_end.eq(run_end)"),
     ("forgets_a_command", "walking.eq(self.command.valid), command.eq(new)",

@@ -18,10 +18,16 @@ class QueueProof(wiring.Component):
 
     As it may be any, all elements come out unchanged and in order: between the followed one and
     the exit are always exactly those pushed before it.
+
+    Parameters
+    ----------
+    distributed : bool
+        The kind of memory.
     """
 
-    def __init__(self):
-        self._queue = Queue(shape=WIDTH, depth=DEPTH)
+    def __init__(self, *, distributed=False):
+        self._distributed = distributed
+        self._queue = Queue(shape=WIDTH, depth=DEPTH, distributed=distributed)
         super().__init__({"i": In(stream.Signature(WIDTH)), "take": In(1), "follow": In(1)})
 
     def elaborate(self, platform):
@@ -36,10 +42,12 @@ class QueueProof(wiring.Component):
         m.d.comb += [
             holds(held <= DEPTH), holds(queue.space == DEPTH - held),
             holds(queue.i.ready == (held != DEPTH)),
-            # Nothing is invented, and what is held shows up at the latest one cycle later.
+            # Nothing is invented, and what is held shows up at once, from block RAM at the latest
+            # one cycle later.
             holds(implies(queue.o.valid, held != 0)),
             holds(implies(past(m, held != 0) & ~past(m, pop), queue.o.valid)),
             holds(implies((past(m, held) > 1) & past(m, pop), queue.o.valid)),
+            holds(implies((held != 0) & self._distributed, queue.o.valid)),
         ]
         self._follow(m, queue, inside, push, pop, held)
         return m
@@ -61,18 +69,30 @@ class QueueProof(wiring.Component):
             ]
 
 
-def test_queue():
-    prove(QueueProof(), "queue", depth=4)
+@pytest.mark.parametrize("distributed", [False, True])
+def test_queue(distributed):
+    prove(QueueProof(distributed=distributed), f"queue_{distributed}", depth=4)
 
 
 @pytest.mark.parametrize(("name", "old", "new"), [
     ("accepts_one_too_many", "self.i.ready.eq(level != self._depth)", "self.i.ready.eq(1)"),
     ("shows_a_push_too_early", "self.o.valid.eq(next_consumed != produced)",
-     "self.o.valid.eq(next_consumed != (produced + push)[:width])"),
+     "self.o.valid.eq(next_consumed != (produced + self.i.valid)[:len(produced)])"),
     ("forgets_a_pop", "next_consumed.eq(consumed + pop)",
-     "next_consumed.eq(consumed + (pop & ~push))"),
+     "next_consumed.eq(consumed + (pop & ~self.i.valid))"),
     ("writes_elsewhere", "write.addr.eq(produced)", "write.addr.eq(produced | 1)"),
 ])
 def test_a_broken_queue_is_found(name, old, new, monkeypatch):
     break_design(monkeypatch, "queue", old, new)
     refute(QueueProof(), f"queue_{name}", depth=8)
+
+
+@pytest.mark.parametrize(("name", "old", "new"), [
+    ("forgets_a_pop", "m.d.sync += consumed.eq(consumed + pop)",
+     "m.d.sync += consumed.eq(consumed + (pop & ~self.i.valid))"),
+    ("shows_what_is_gone", "read.addr.eq(consumed), self", "read.addr.eq(consumed - 1), self"),
+    ("writes_elsewhere", "write.addr.eq(produced)", "write.addr.eq(produced | 1)"),
+])
+def test_a_broken_distributed_queue_is_found(name, old, new, monkeypatch):
+    break_design(monkeypatch, "queue", old, new)
+    refute(QueueProof(distributed=True), f"distributed_queue_{name}", depth=8)

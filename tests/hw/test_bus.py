@@ -3,13 +3,16 @@ import random
 from collections import deque
 
 import cocotb
+import pytest
 from cocotb.triggers import ClockCycles, RisingEdge, gather
 
-from systolith.hw.bus import Bus
+from systolith.hw.bus import MASTERS, MESH_MASTERS, Bus
 from systolith.hw.config import MEMORIES, SYSTEM_READ_LATENCY, Region
-from tests.bench import reset, simulate
+from tests.bench import parameters, reset, simulate
 
 BYTES = 4
+NAMES = parameters().get("masters", MASTERS)
+MESH = len(NAMES) == len(MESH_MASTERS)
 REQUEST = ("write", "address", "mask", "data")
 
 
@@ -83,7 +86,7 @@ class Master:
 
 async def start(dut, *, stall):
     memories = [Memory(dut, region, stall=stall) for region in MEMORIES]
-    masters = [Master(dut, name) for name in ("host", "mover")]
+    masters = [Master(dut, name) for name in NAMES]
     await reset(dut)
     for part in memories:
         cocotb.start_soon(part.run())
@@ -109,11 +112,11 @@ async def each_master_reads_what_it_wrote(dut, stall, busy):
         assert master.answers == expected
         assert len(expected) > 50
 
-    host, mover = await start(dut, stall=stall)
-    await gather(use(host, 0, 1), use(mover, 1024, 2))
+    masters = await start(dut, stall=stall)
+    await gather(*(use(master, 1024 * n, n) for n, master in enumerate(masters)))
 
 
-@cocotb.test(timeout_time=50, timeout_unit="us")
+@cocotb.test(timeout_time=50, timeout_unit="us", skip=MESH)
 async def the_host_goes_first_and_both_take_one_cycle(dut):
     host, mover = await start(dut, stall=0)
 
@@ -127,5 +130,21 @@ async def the_host_goes_first_and_both_take_one_cycle(dut):
     assert sorted(cycles) == [1] * 9 + [5]
 
 
-def test_bus():
-    simulate(Bus(bus_bytes=BYTES), "bus", __name__)
+@cocotb.test(timeout_time=50, timeout_unit="us", skip=not MESH)
+async def three_are_served_in_turn(dut):
+    masters = await start(dut, stall=0)
+
+    async def write(master, base):
+        return [await master.request(Region.VEC, base + 4 * i, i) for i in range(20)]
+
+    cycles = await gather(*(write(master, 256 * n) for n, master in enumerate(masters)))
+    for each in cycles:
+        assert each[1:-1] == [3] * 18
+    # One alone takes a cycle for each.
+    assert await write(masters[1], 1024) == [1] * 20
+
+
+@pytest.mark.parametrize("masters", [MASTERS, MESH_MASTERS])
+def test_bus(masters):
+    simulate(Bus(bus_bytes=BYTES, masters=masters), f"bus{len(masters)}", __name__,
+             parameters={"masters": masters})

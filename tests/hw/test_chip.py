@@ -29,3 +29,8 @@ def test_the_host_request_is_write_address_data():
 def test_the_configuration_is_checked(part):
     with pytest.raises(TypeError, match=r"^config must be a Config, not 'tiny'$"):
         part(config="tiny")
+
+
+def test_a_chip_of_several_cores_has_the_ports_of_one():
+    chips = [Chip(config=get_config(name)) for name in ("tiny", "tiny@2x2")]
+    assert chips[0].signature == chips[1].signature

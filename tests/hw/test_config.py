@@ -34,11 +34,53 @@ def test_rejections(change, message):
     assert str(error.value) == message
 
 
+@pytest.mark.parametrize(("change", "message"), [
+    ({"rows": 4}, "rows of a compact core must be 8, not 4"),
+    ({"hop": 1}, "hop of a compact core must be 0, not 1"),
+    ({"act_depth": 1024}, "act_depth must be an integer from 16 to 512, not 1024"),
+    ({"ext_bytes": 0}, "ext_bytes must be a power of two from 4 to 131072, not 0"),
+    ({"bus_bytes": 8}, "bus_bytes must be a power of two from 4 to 4, not 8"),
+    ({"mesh_width": 2},
+     "a compact core is alone on its chip, but a mesh of 2 x 1 has 2 cores"),
+    ({"wgt_depth": 8192}, "weights, vector memory, constants, external memory, queues and tables "
+     "of a compact core have 131072 bytes together, not 192956: lower a depth"),
+    ({"microarchitecture": "small"},
+     "microarchitecture must be one of full, compact, not 'small'"),
+    ({"microarchitecture": 1}, "microarchitecture must be a non-empty string, not 1"),
+])
+def test_rejections_of_a_compact_core(change, message):
+    with pytest.raises(ConfigError) as error:
+        get_config("ice40up5k").replace(**change)
+    assert str(error.value) == message
+
+
 def test_unknown_name_lists_those_that_exist():
     with pytest.raises(ConfigError) as error:
         get_config("huge")
     assert str(error.value) == (
-        f"unknown configuration 'huge'; choose one of {', '.join(CONFIGS)}")
+        f"unknown configuration 'huge'; choose one of {', '.join(CONFIGS)}, mesh4, mesh16, or a "
+        "mesh such as tiny@2x2")
+
+
+@pytest.mark.parametrize(("name", "core", "width", "height"), [
+    ("mesh4", "sim16", 2, 2), ("mesh16", "sim16", 4, 4), ("3x2", "sim16", 3, 2),
+    ("tiny@1x4", "tiny", 1, 4), ("ecp5-25f@2x1", "ecp5-25f", 2, 1)])
+def test_names_of_meshes(name, core, width, height):
+    config = get_config(name)
+    assert (config.mesh_width, config.mesh_height, config.cores) == (width, height, width * height)
+    assert config.core == CONFIGS[core]
+    assert get_config(config.name) == config
+    assert config.identity != CONFIGS[core].identity
+
+
+@pytest.mark.parametrize(("name", "error"), [
+    ("huge@2x2", "unknown configuration 'huge@2x2'; choose one of"),
+    ("0x2", "mesh_width must be an integer from 1 to 16, not 0"),
+    ("tiny@2x17", "mesh_height must be an integer from 1 to 16, not 17"),
+    ("16x5", "a mesh of 16 x 5 has 80 cores, but addresses tell only 64 apart")])
+def test_meshes_that_do_not_exist(name, error):
+    with pytest.raises(ConfigError, match=f"^{error}"):
+        get_config(name)
 
 
 @pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)

@@ -22,6 +22,7 @@ from systolith.hw.isa import (
     status_field,
 )
 from systolith.sim.rtl import RtlDevice
+from systolith.sw.estimate import ExternalMemory
 from systolith.sw.runtime.device import DeviceError, StuckError
 from systolith.sw.runtime.functional import FunctionalDevice, compare_memories
 from tests.hw.programs import EXT_USED, chain, fill
@@ -57,7 +58,8 @@ def assert_same(rtl, functional):
 @pytest.mark.parametrize(("latency", "stall"), [(1, 0), (8, 0), (40, 0), (8, 30), (3, 80)])
 def test_same_bytes_as_the_functional_device(config, latency, stall):
     functional = FunctionalDevice(config)
-    with RtlDevice(config, latency=latency, stall_percent=stall, seed=latency) as device:
+    external = ExternalMemory(latency=latency)
+    with RtlDevice(config, external=external, stall_percent=stall, seed=latency) as device:
         fill(device, functional, seed=stall)
         for chip in (device, functional):
             chip.run(chain(config))
@@ -171,7 +173,7 @@ def test_a_bad_command_stops_the_core(device, name, before):
 
 
 @pytest.mark.parametrize("engine", GOOD)
-@pytest.mark.parametrize("opcode", [0, 6, 15, "other"])
+@pytest.mark.parametrize("opcode", [0, 8, 15, "other"])
 @pytest.mark.parametrize("before", [0, 2])
 def test_an_unknown_opcode_stops_the_core(device, engine, opcode, before):
     foreign = {Engine.MOVE: 3, Engine.MATRIX: 5, Engine.VECTOR: 1}[engine]

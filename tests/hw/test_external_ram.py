@@ -53,6 +53,19 @@ async def a_write_waits_for_its_beat_and_a_beat_for_its_write(dut):
     assert await user.read.receive(1) == [7], "addresses beyond the end start again at 0"
 
 
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def a_user_that_is_reset_gets_no_old_beat(dut):
+    user = await started(dut)
+    await user.request.send([{"address": 0, "write": 0}])
+    await RisingEdge(dut.clk)
+    assert dut.user__read__valid.value
+    dut.forget.value = 1
+    await RisingEdge(dut.clk)
+    dut.forget.value = 0
+    await ClockCycles(dut.clk, 3)
+    assert not dut.user__read__valid.value
+
+
 @pytest.mark.parametrize("bus_bytes", [4, 16])
 def test_external_ram(bus_bytes):
     simulate(ExternalRam(bus_bytes=bus_bytes, size=SIZE), f"external_ram_{bus_bytes}", __name__,

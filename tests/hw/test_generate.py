@@ -25,7 +25,8 @@ SMALL = Config(name="least", rows=4, cols=4, lanes=2, act_depth=16, wgt_depth=16
                vec_depth=16, const_depth=16, row_depth=16, tables=1, queue_depth=32, semaphores=6,
                semaphore_width=2, ext_bytes=0)
 # deep16 is sim16 but for one number.
-ALL = [*(config for name, config in CONFIGS.items() if name != "deep16"), SMALL]
+ALL = [*(config for name, config in CONFIGS.items() if name != "deep16"), SMALL,
+       get_config("tiny@2x1")]
 
 
 @pytest.fixture(scope="module", params=ALL, ids=lambda config: config.name)

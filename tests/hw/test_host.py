@@ -11,7 +11,6 @@ from systolith.hw.host import HostPort
 from tests.bench import Stream, parameters, reset, simulate
 from tests.hw.models import BusMemory
 
-CORE = 3
 CONFIGS = {
     4: Config(name="h4", rows=4, cols=4, lanes=2, act_depth=64, wgt_depth=16, vec_depth=64,
               const_depth=16, acc_depth=16, row_depth=16, bus_bytes=4),
@@ -20,7 +19,7 @@ CONFIGS = {
 }
 
 
-def address(config, region, offset, core=CORE):
+def address(config, region, offset, core=0):
     return config.host_address(region, offset, core=core)
 
 
@@ -113,7 +112,7 @@ async def bad_addresses_fault_and_do_nothing_else(dut):
     config = bench.config
     ends = [address(config, region, config.region_bytes(region)) for region in MEMORIES]
     bad = [*ends, address(config, Region.REGISTERS, 0x100), address(config, Region.QUEUES, 12),
-           address(config, Region.ACT, 0, core=0), address(config, Region.ACT, 2)]
+           address(config, Region.ACT, 0, core=1), address(config, Region.ACT, 2)]
     requests = [request for where in bad for request in (write(where, 7), read(where))]
     requests += [write(address(config, Region.ACC, 0), 7), read(address(config, Region.QUEUES, 0))]
     _, answers = await gather(bench.request.send(requests),
@@ -156,11 +155,5 @@ async def hold_holds(dut):
 
 @pytest.mark.parametrize("bus_bytes", CONFIGS)
 def test_host(bus_bytes):
-    simulate(HostPort(config=CONFIGS[bus_bytes], core=CORE), f"host{bus_bytes}", __name__,
+    simulate(HostPort(config=CONFIGS[bus_bytes]), f"host{bus_bytes}", __name__,
              parameters={"bus_bytes": bus_bytes})
-
-
-@pytest.mark.parametrize("core", [-1, 64])
-def test_core_is_in_range(core):
-    with pytest.raises(ValueError, match=f"^core must be from 0 to 63, not {core}$"):
-        HostPort(config=CONFIGS[4], core=core)

@@ -1,5 +1,4 @@
 """The mover with its external port: bytes, throughput, faults, flush."""
-import dataclasses
 import random
 
 import cocotb
@@ -14,7 +13,7 @@ from systolith.hw.bus import BusMaster
 from systolith.hw.config import BEATS_IN_FLIGHT, OFFSET_BITS, Config, Region
 from systolith.hw.external import ExternalPort, ExternalRequest
 from systolith.hw.interfaces import EnginePort
-from systolith.hw.isa import Cause, Load, Store
+from systolith.hw.isa import Cause, Load, Notify, Send, Store
 from systolith.hw.move_walk import STORED, mover_layout
 from systolith.hw.mover import Mover
 from systolith.sw.reference.addressing import CommandFault, check, move_beats
@@ -30,9 +29,9 @@ CONFIGS = {
 
 
 class MoverAndPort(wiring.Component):
-    """A mover and its external port."""
+    """A mover and its external port; `more` are members beside theirs."""
 
-    def __init__(self, *, config):
+    def __init__(self, *, config, more=None):
         self._config = config
         beat = stream.Signature(8 * config.bus_bytes)
         super().__init__({
@@ -40,11 +39,12 @@ class MoverAndPort(wiring.Component):
             "bus": Out(BusMaster(bus_bytes=config.bus_bytes)),
             "request": Out(stream.Signature(ExternalRequest())), "write": Out(beat),
             "read": In(beat), "flush": In(1), "moved": Out(1),
+            **(more or {}),
         })
 
     def elaborate(self, platform):
         m = Module()
-        mover = Mover(config=self._config)
+        self.mover = mover = Mover(config=self._config)
         m.submodules.mover = ResetInserter(self.flush)(mover)
         m.submodules.external = external = ExternalPort(bus_bytes=self._config.bus_bytes,
                                                         outstanding=BEATS_IN_FLIGHT)
@@ -113,9 +113,12 @@ class Bench:
 
 
 def payload(command):
-    return {"opcode": int(command.OPCODE), **{
-        field.name: getattr(command, field.name) for field in dataclasses.fields(command)
-        if field.name not in ("fence", "wait", "signal")}}
+    """The bits of a command in the places of a load's fields, and of a send's."""
+    words = command.encode()
+    fields = {kind: {name: words[word] >> lsb & (1 << width) - 1
+                     for name, word, lsb, width, _, _ in kind.layout()
+                     if name not in ("opcode", "fence", "wait", "signal")} for kind in (Load, Send)}
+    return {"opcode": command.OPCODE, "load": fields[Load], "send": fields[Send]}
 
 
 def random_move(rng, config):
@@ -166,7 +169,7 @@ async def moves_one_beat_a_cycle(dut, kind, latency):
 
 
 @cocotb.test(timeout_time=20, timeout_unit="us")
-@cocotb.parametrize(case=list(range(11)))
+@cocotb.parametrize(case=list(range(14)))
 async def a_bad_command_is_an_error_and_moves_nothing(dut, case):
     bench = Bench(dut)
     await bench.start()
@@ -182,6 +185,9 @@ async def a_bad_command_is_an_error_and_moves_nothing(dut, case):
         (Load, {"base": config.region_bytes(Region.ACT)}, Cause.ADDRESS),
         (Load, {"ext_base": config.ext_bytes}, Cause.ADDRESS),
         (Store, {"ext_base": (1 << 32) - width}, Cause.ADDRESS),
+        # A core alone has no mesh.
+        (Send, {"rows": 0}, Cause.ZERO_LOOP), (Send, {}, Cause.ILLEGAL),
+        (Notify, {"rows": 0}, Cause.ILLEGAL),
     ][case]
     before = bench.snapshot()
     await bench.commands.send([payload(kind(**good | values))])

@@ -1,11 +1,11 @@
 # amaranth: UnusedElaboratable=no
-"""The queue against a list, with random stalls on both sides."""
+"""The queue of either memory against a list, with random stalls on both sides."""
 import cocotb
 import pytest
 from cocotb.triggers import ClockCycles, ReadOnly, RisingEdge, gather
 
 from systolith.hw.queue import Queue
-from tests.bench import Stream, reset, simulate
+from tests.bench import Stream, parameters, reset, simulate
 
 DEPTH = 8
 
@@ -45,19 +45,22 @@ async def moves_one_element_a_cycle(dut):
     await reset(dut, o, sources=[i])
     dut.o__ready.value = 1
     dut.i__valid.value = 1
+    late = 0 if parameters()["distributed"] else 1
     for cycle in range(20):
         dut.i__payload.value = cycle
         await RisingEdge(dut.clk)
         await ReadOnly()
-        # Pushed before this edge, it comes out after the next: two cycles of latency.
-        if cycle >= 1:
+        # Pushed before this edge, it is there after it, or after the next one from block RAM.
+        if cycle >= late:
             assert dut.o__valid.value
-            assert dut.o__payload.value == cycle - 1
+            assert dut.o__payload.value == cycle - late
         await cocotb.triggers.NextTimeStep()
 
 
-def test_queue():
-    simulate(Queue(shape=8, depth=DEPTH), "queue", __name__)
+@pytest.mark.parametrize("distributed", [False, True])
+def test_queue(distributed):
+    simulate(Queue(shape=8, depth=DEPTH, distributed=distributed), "queue", __name__,
+             parameters={"distributed": distributed})
 
 
 @pytest.mark.parametrize("depth", [0, 1, 12, "8"])

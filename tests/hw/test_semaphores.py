@@ -8,8 +8,9 @@ from cocotb.triggers import RisingEdge
 
 from systolith.hw.isa import Engine
 from systolith.hw.semaphores import PRIORITY, Semaphores
-from tests.bench import reset, simulate
+from tests.bench import parameters, reset, simulate
 
+SIGNALLERS = parameters().get("signallers", len(Engine))
 COUNT, WIDTH = 6, 3
 TOP = (1 << WIDTH) - 1
 
@@ -45,7 +46,8 @@ async def counts_as_the_model(dut):
         request = rng.randrange(8)
         waits = [rng.choice([0, 1 << rng.randrange(COUNT), rng.randrange(1 << COUNT),
                              1 << COUNT]) for _ in range(3)]
-        signals = [rng.choice([0, 0, 1 << rng.randrange(COUNT), 1 << COUNT]) for _ in range(4)]
+        signals = [rng.choice([0, 0, 1 << rng.randrange(COUNT), 1 << COUNT])
+                   for _ in range(SIGNALLERS)]
         start = granted(counts, request, waits)
         after = [c - (start is not None and waits[start] >> i & 1)
                  + sum(s >> i & 1 for s in signals) for i, c in enumerate(counts)]
@@ -65,17 +67,17 @@ async def counts_as_the_model(dut):
 
 
 @cocotb.test(timeout_time=20, timeout_unit="us")
-@cocotb.parametrize(engine=list(range(4)))
+@cocotb.parametrize(engine=list(range(SIGNALLERS)))
 async def names_who_overflows(dut, engine):
     await quiet(dut)
-    signals = [0] * 4
+    signals = [0] * SIGNALLERS
     signals[engine] = 1 << 2
     dut.signal.value = word(signals)
     for _ in range(TOP):
         await RisingEdge(dut.clk)
         assert int(dut.overflow.value) == 0
     # At the top, another signal is too much; one elsewhere by another engine is not.
-    signals[(engine + 1) % 4] = 1
+    signals[(engine + 1) % SIGNALLERS] = 1
     dut.signal.value = word(signals)
     await RisingEdge(dut.clk)
     assert int(dut.overflow.value) == 0
@@ -99,8 +101,10 @@ async def a_taken_count_makes_room(dut):
     assert int(dut.overflow.value) == 0
 
 
-def test_semaphores():
-    simulate(Semaphores(count=COUNT, width=WIDTH), "semaphores", __name__)
+@pytest.mark.parametrize("signallers", [len(Engine), len(Engine) + 1])
+def test_semaphores(signallers):
+    simulate(Semaphores(count=COUNT, width=WIDTH, signallers=signallers),
+             f"semaphores{signallers}", __name__, parameters={"signallers": signallers})
 
 
 @pytest.mark.parametrize(("count", "width", "message"), [

@@ -32,9 +32,7 @@ def expected(engine, command):
     """The payload that the engine must see, as a comparable value; unused parts are left away."""
     shown = {field.name: getattr(command, field.name) for field in fields(command)
              if field.name not in ("fence", "wait", "signal")}
-    if engine == Engine.VECTOR:
-        return command.OPCODE, shown
-    return command.OPCODE if engine == Engine.MOVE else None, shown
+    return None if engine == Engine.MATRIX else command.OPCODE, shown
 
 
 def seen(engine, bits):
@@ -42,6 +40,8 @@ def seen(engine, bits):
     opcode = None if engine == Engine.MATRIX else payload.opcode
     if engine == Engine.VECTOR:
         payload = payload.table if opcode == Table.OPCODE else payload["pass"]
+    if engine == Engine.MOVE:
+        payload = payload.load
     shown = {name: int(payload[name]) for name, _ in payload.shape() if name != "opcode"}
     return opcode, shown
 

@@ -155,7 +155,8 @@ def test_same_seed_same_cycles(library):
 
 @pytest.mark.parametrize(("arguments", "message"), [
     ({"stall_percent": 96}, "stall_percent must be from 0 to 95, not 96"),
-    ({"latency": 0}, "latency at least 1, not 64 and 0"),
+    ({"latency": 0}, "latency and gap at least 1, not 64, 0 and 1"),
+    ({"gap": 0.5}, "latency and gap at least 1, not 64, 8 and 0.5"),
 ])
 def test_rejected_parameters(library, arguments, message):
     with pytest.raises(ValueError, match=message):

@@ -10,6 +10,7 @@ from systolith.hw.configs import get_config
 from systolith.sw.compiler import CompileError
 from systolith.sw.decoder import ContextError, Session, compile_decoder
 from systolith.sw.decoder.answers import ANSWERS, LONGEST_ANSWER, answer_of, problems
+from systolith.sw.decoder.residents import linear_sizes
 from systolith.sw.decoder.ways import Ways
 from systolith.sw.models import load_model
 from systolith.sw.reference import llama
@@ -184,7 +185,8 @@ def test_streamed_weights_move_once_a_run():
     for ids in ([1, 2, 3], [4]):
         weights = sum(
             size.words * model.config.word_bytes(Region.WGT)
-            + size.beats * model.config.word_bytes(Region.CONST) for size in model.sizes.values())
+            + size.beats * model.config.word_bytes(Region.CONST)
+            for size in linear_sizes(model.model, model.config).values())
         result = session.prefill(ids)
         row = (model.tiles.width_beats + model.tiles.query_beats) * model.config.word_bytes(
             Region.VEC)

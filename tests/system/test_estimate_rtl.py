@@ -4,11 +4,11 @@ import pytest
 
 from systolith.hw.config import Region
 from systolith.hw.configs import CONFIGS, get_config
-from systolith.hw.isa import Engine, Load
+from systolith.hw.isa import Engine, Load, Store
 from systolith.sim.agreement import CASES, SMALL, cells, compare, compare_streams
 from systolith.sim.progress import Progress
 from systolith.sim.rtl import RtlDevice
-from systolith.sw.estimate import ExternalMemory, estimate
+from systolith.sw.estimate import ExternalMemory, estimate, external_memory
 from tests.random_streams import streams
 
 #: What the two may differ by.
@@ -23,10 +23,10 @@ HASTY = get_config("tall").replace(name="hasty", cols=8, hop=2, queue_depth=32)
 def check_random(config, *, latency, count, seeds):
     """Every counter of every engine is that of the RTL."""
     stalls = 0
-    with RtlDevice(config, latency=latency) as device:
+    with RtlDevice(config, external=ExternalMemory(latency=latency)) as device:
         for seed in range(seeds):
             work = streams(np.random.default_rng(seed), config, count, ordered=seed % 2)
-            row = compare_streams(f"seed {seed}", work, device, latency)
+            row = compare_streams(f"seed {seed}", work, device)
             assert row.model == row.rtl, row.name
             stalls += sum(engine.stall for engine in row.rtl.engines.values())
     assert stalls > 20 * seeds, "the engines must get into each other's way"
@@ -86,3 +86,16 @@ def test_every_benchmark():
 def test_slow_external_memory():
     check_cases([name for name in CASES if not name.startswith("minilm")], get_config("sim16"),
                 latency=100)
+
+
+@pytest.mark.parametrize("name", ["tiny", "sim16"])
+def test_moves_with_an_sdram(name):
+    """The cycle model and the simulator have one memory, so they agree in every cycle."""
+    config = get_config(name)
+    load = Load(region=Region.ACT, rows=4, row_bytes=64, ext_base=0, ext_stride=256, base=0,
+                stride=64)
+    store = Store(region=Region.ACT, rows=1, row_bytes=4096, ext_base=0, base=0)
+    with RtlDevice(config, external=external_memory("sdram", config)) as device:
+        for moves in ([load] * 8, [store] * 4, [load, store] * 4):
+            row = compare_streams("moves", {Engine.MOVE: moves}, device)
+            assert row.model.cycles == row.rtl.cycles

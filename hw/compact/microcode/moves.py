@@ -1,4 +1,4 @@
-"""LOAD and STORE: a word at a time."""
+"""LOAD and STORE: a word at a time. SEND and NOTIFY have no mesh to go to."""
 from systolith.hw.compact.microcode.fields import field
 from systolith.hw.config import Region
 from systolith.hw.isa import Load
@@ -48,12 +48,20 @@ span_large:
     go
 
 move:
+    ld w0
+    and =15
+    sub =OP_NOTIFY
+    jz illegal
     {rows}
     jz zero
     st rows
     {row_bytes}
     jz zero
     st row_bytes
+    ld w0
+    and =15
+    sub =OP_SEND
+    jz illegal
     {region}
     {regions}
     jump illegal

@@ -13,6 +13,7 @@ from systolith.hw.mesh.router import Router
 from tests.formal.inside import Inside
 from tests.formal.mutant import break_design
 from tests.formal.prove import constant, given, holds, implies, prove, refute
+from tests.formal.queues import queue_lemmas
 
 CONFIG = MeshConfig(width=3, height=3, bus_bytes=4, queue_depth=2)
 
@@ -31,10 +32,12 @@ class RouterProof(wiring.Component):
     ----------
     port : Port
         The input.
+    config : MeshConfig
+        Sizes.
     """
 
-    def __init__(self, port):
-        self._port, self._router = port, Router(config=CONFIG)
+    def __init__(self, port, config=CONFIG):
+        self._port, self._router = port, Router(config=config)
         members = {name: member for name, member in self._router.signature.members.items()
                    if name == "place" or name.startswith("from_")}
         super().__init__(members | {"take": In(len(Port)), "follow": In(1)})
@@ -97,13 +100,12 @@ class RouterProof(wiring.Component):
     def _queue(self, m, inside, port, push, start, following, element):
         """The queue between the input and one output."""
         path = f"{name_of(self._port)}_fork", f"{name_of(port)}_queue"
-        produced, consumed = inside.signal(*path, "produced"), inside.signal(*path, "consumed")
+        consumed = inside.signal(*path, "consumed")
         pop = inside.signal(*path, "o__valid") & inside.signal(*path, "o__ready")
         held = Signal(range(CONFIG.queue_depth + 1), name=f"held_{name_of(port)}")
         ahead = Signal(range(CONFIG.queue_depth), name=f"ahead_{name_of(port)}")
         m.d.sync += held.eq(held + push - pop)
-        m.d.comb += [holds(held <= CONFIG.queue_depth),
-                     holds(held == (produced - consumed)[:len(produced)])]
+        m.d.comb += holds(held == inside.signal(*path, "level"))
         with m.If(start):
             m.d.sync += [following.eq(1), ahead.eq(held - pop)]
         with m.Elif(following & pop):
@@ -120,22 +122,25 @@ class RouterProof(wiring.Component):
     def _outputs(self, m, inside):
         """What leaves has left exactly one queue."""
         for port in Port:
-            paths = [(f"{name_of(source)}_fork", f"{name_of(port)}_queue")
-                     for source in Port if port in TURNS[source]]
-            valid = Cat(inside.signal(*path, "o__valid") for path in paths)
-            ready = Cat(inside.signal(*path, "o__ready") for path in paths)
-            for path in paths:
-                level = inside.signal(*path, "produced") - inside.signal(*path, "consumed")
-                m.d.comb += holds(level[:CONFIG.queue_depth.bit_length()] <= CONFIG.queue_depth)
+            valid, ready = self._offers(m, inside, port)
             output = getattr(self._router, f"to_{name_of(port)}")
             last, held = (inside.signal(f"{name_of(port)}_merge", name)
                           for name in ("last", "held"))
             m.d.comb += [
-                holds(((valid & ready) & ((valid & ready) - 1))[:len(paths)] == 0),
+                holds(((valid & ready) & ((valid & ready) - 1))[:len(valid)] == 0),
                 holds((valid & ready).any() == (output.valid & output.ready)),
                 # What is on offer is there.
                 holds((last & (last - 1))[:len(last)] == 0), holds(implies(held, last & valid)),
             ]
+
+    def _offers(self, m, inside, port):
+        """``valid`` and ``ready`` of all that leads to an output."""
+        paths = [(f"{name_of(source)}_fork", f"{name_of(port)}_queue")
+                 for source in Port if port in TURNS[source]]
+        for path in paths:
+            queue_lemmas(m, inside, *path, depth=CONFIG.queue_depth)
+        return (Cat(inside.signal(*path, f"o__{name}") for path in paths)
+                for name in ("valid", "ready"))
 
 
 class ProgressProof(wiring.Component):
@@ -143,32 +148,37 @@ class ProgressProof(wiring.Component):
 
     Parameters
     ----------
-    width, height : int
-        Size of the mesh.
+    config : MeshConfig
+        Sizes.
     """
 
-    def __init__(self, *, width, height):
-        self._mesh = Mesh(config=CONFIG.replace(width=width, height=height))
+    def __init__(self, config):
+        self._mesh = Mesh(config=config)
         super().__init__({"i": self._mesh.signature.members["i"]})
 
     def elaborate(self, platform):
         m = Module()
         mesh, inside = self._mesh, Inside(self._mesh)
         m.submodules.mesh = inside.fragment
+        self._lemmas(m, inside)
         holding = []
         for y, row in enumerate(mesh.i):
             for x, port in enumerate(row):
                 connect(m, flipped(self.i[y][x]), port)
                 m.d.comb += mesh.o[y][x].ready.eq(1)
                 router = f"router_{x}_{y}"
-                holding += [inside.signal(router, fork, queue, "o__valid")
-                            for fork, queue in _queues(inside.part(router))]
+                for fork, queue in queues_of(inside.part(router)):
+                    queue_lemmas(m, inside, router, fork, queue, depth=CONFIG.queue_depth)
+                    holding.append(inside.signal(router, fork, queue, "o__valid"))
         moved = Cat(mesh.moved[y][x] for y, row in enumerate(mesh.i) for x in range(len(row)))
         m.d.comb += holds(implies(Cat(holding), moved))
         return m
 
+    def _lemmas(self, m, inside):
+        """What induction must know besides: nothing, where each copy has a queue of its own."""
 
-def _queues(router):
+
+def queues_of(router):
     """Names of the forks of a router, each with its queues."""
     for fork, name, _ in router.subfragments:
         if name.endswith("_fork"):
@@ -180,9 +190,9 @@ def test_router(port):
     prove(RouterProof(port), f"router_{name_of(port)}", depth=2)
 
 
-@pytest.mark.parametrize(("width", "height"), [(2, 2), (3, 3)])
-def test_a_mesh_moves_on(width, height):
-    prove(ProgressProof(width=width, height=height), f"mesh_progress_{width}x{height}", depth=2)
+@pytest.mark.parametrize("side", [2, 3])
+def test_a_mesh_moves_on(side):
+    prove(ProgressProof(CONFIG.replace(width=side, height=side)), f"mesh_progress_{side}", depth=2)
 
 
 @pytest.mark.parametrize(("name", "module", "old", "new"), [
@@ -204,4 +214,4 @@ def test_a_mesh_that_gets_stuck_is_found(monkeypatch):
     """Here, only nodes can bring a packet into a router, no neighbours."""
     break_design(monkeypatch, "mesh.fork", "~enter | queue.i.ready",
                  "~enter | (queue.i.ready & (len(self._ports) == 3))")
-    refute(ProgressProof(width=2, height=2), "mesh_progress_broken", depth=6)
+    refute(ProgressProof(CONFIG.replace(width=2, height=2)), "mesh_progress_broken", depth=6)

@@ -18,10 +18,17 @@ from systolith.hw.boards.constraints import constraints, file_name
 
 FOLDER = Path(__file__).resolve().parents[3] / "constraints"
 
-#: Platform, and the resource of each of our pins: name, number, and subsignal or bit where needed.
+#: Platform, and the resource of each of our pins: name, number, and where needed the subsignal and
+#: its bit.
 #: A connector's pin is given by the connector's name, number and the pin's name on it.
 ULX3S = {"clock": ("clk25", 0), "rx": ("uart", 0, "rx"), "tx": ("uart", 0, "tx"),
-         "ready": ("led", 0), "fault": ("led", 1)}
+         "ready": ("led", 0), "fault": ("led", 1),
+         **{f"sdram_{ours}": ("sdram", 0, theirs) for ours, theirs in (
+             ("clock", "clk"), ("clock_enable", "clk_en"), ("select", "cs"), ("ras", "ras"),
+             ("cas", "cas"), ("we", "we"))},
+         **{f"sdram_{ours}[{bit}]": ("sdram", 0, theirs, bit) for ours, theirs, width in (
+             ("bank", "ba", 2), ("address", "a", 13), ("mask", "dqm", 2), ("data", "dq", 16))
+            for bit in range(width)}}
 ORANGECRAB = {"clock": ("clk", 0), "rx": ("io", 0, "0"), "tx": ("io", 0, "1"),
               "ready": ("rgb_led", 0, "g"), "fault": ("rgb_led", 0, "r")}
 PLATFORMS = {
@@ -58,7 +65,7 @@ def their_pin(platform, place):
     pins = next(each for each in signal.ios if hasattr(each, "names"))
     clock = next((each.frequency for each in (resource.clock, ) if each), None) if isinstance(
         resource.clock, Clock) else None
-    return pins.names[0], pins.invert, clock
+    return pins.names[part[1] if len(part) > 1 else 0], pins.invert, clock
 
 
 @pytest.mark.parametrize("name", PLATFORMS)

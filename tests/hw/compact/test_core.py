@@ -7,7 +7,7 @@ import pytest
 
 from systolith.hw.config import Region
 from systolith.hw.configs import get_config
-from systolith.hw.isa import Load, Product, Store
+from systolith.hw.isa import Load, Notify, Product, Send, Store
 from systolith.sim.rtl import RtlDevice
 from systolith.sw.runtime.device import Counters, DeviceError
 from systolith.sw.runtime.functional import FunctionalDevice, compare_memories
@@ -82,6 +82,8 @@ def test_random_products(pair, seed):
     Product(count0=1, count1=1, count2=9, wgt2_stride=1000),
     Load(region=Region.ACC, rows=1, row_bytes=4), Load(region=Region.ACT, rows=1, row_bytes=6),
     Store(region=Region.VEC, rows=2, row_bytes=4, ext_stride=CONFIG.ext_bytes),
+    Send(region=Region.ACT, rows=0, row_bytes=4), Send(region=Region.ACT, rows=1, row_bytes=4),
+    Notify(remote_signal=1),
 ], ids=str)
 def test_errors(pair, command):
     failures = []

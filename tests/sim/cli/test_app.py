@@ -8,8 +8,8 @@ import pytest
 from tests.sim.cli.invoke import systolith
 
 COMMANDS = ("run", "similarity", "eval", "generate", "disasm", "verify", "bench", "trace",
-            "estimate", "configs", "doctor", "boards", "bitstream", "flash", "board-test",
-            "virtual-board")
+            "estimate", "scaling", "configs", "doctor", "boards", "bitstream", "flash",
+            "board-test", "virtual-board")
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -9,7 +9,8 @@ from systolith.sw.runtime.functional import FunctionalDevice
 from tests.sim.cli.invoke import ENGINE_KEYS, FUNCTIONAL, check_refused, result_of, systolith
 
 RUN_KEYS = {
-    "model", "layer", "prompt", "tokens", "config", "device", "stall", "seed", "bit_exact",
+    "model", "layer", "prompt", "tokens", "config", "device", "stall", "seed",
+    "memory", "bit_exact",
     "different_bytes", "output_bytes", "cycles", "macs", "peak_macs_per_cycle", "utilization",
     "engines", "move_bytes", "mean_abs_error", "max_abs_error", "output_rms", "seconds", "layers"}
 
@@ -90,6 +91,8 @@ def test_a_wrong_byte_is_counted_and_fails(monkeypatch):
     (["--prompt", "Alice " * 200], 2, "takes at most 128"),
     (["--device", "board"], 2, "'board' is not one of"),
     (["--stall", "20"], 2, "--stall needs --device rtl"),
+    (["--memory", "sdram"], 2, "--memory needs --device rtl"),
+    (["--memory", "none"], 2, "'none' is not one of ideal, sdram"),
     (["--layer", "all", "--save", "x"], 2, "--save writes one layer"),
     (["--json", "/nowhere/report.json"], 2, "folder /nowhere does not exist"),
     (["--save", "."], 2, ". is a folder; name a file"),

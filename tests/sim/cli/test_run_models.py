@@ -8,6 +8,7 @@ from tests.sim.cli.invoke import check_refused, result_of, systolith
 
 WHOLE_KEYS = {
     "model", "prompt", "text", "prompt_tokens", "tokens", "config", "device", "stall", "seed",
+    "memory",
     "bit_exact", "cycles", "macs", "peak_macs_per_cycle", "utilization", "engines", "move_bytes",
     "prefill", "decode", "parts", "choices", "columned", "seconds"}
 

@@ -27,7 +27,7 @@ def _small(cache, tmp_path, monkeypatch):
     """A machine that is built in seconds, in a folder of its own."""
     monkeypatch.setenv("SYSTOLITH_CACHE", str(cache))
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(flow, "machine_of", lambda board, config: Echo())
+    monkeypatch.setattr(flow, "machine_of", Echo)
 
 
 def build(board, **options):
@@ -45,7 +45,8 @@ def test_a_small_machine_is_built_for_every_board(name):
     assert report["met"]
     assert report["mhz"] == max(report["mhz_by_seed"].values()) >= report["mhz_required"]
     assert report["mhz_by_seed"].keys() == {"1", "2"}
-    assert 0 < report["ff"] < 100
+    # Boards with an SDRAM keep what wakes and refreshes it.
+    assert 0 < report["ff"] < (200 if BOARDS[name].sdram else 100)
     assert report["dsp"] == report["bram"] == 0
 
 

@@ -5,7 +5,8 @@ from systolith.hw.config import ConfigError
 from systolith.hw.configs import get_config
 from systolith.hw.isa import ENGINES, Engine, Load, Pass, Product
 from systolith.sw.compiler import compile_product
-from systolith.sw.estimate import ExternalMemory, estimate
+from systolith.sw.estimate import ExternalMemory, estimate, external_memory
+from systolith.sw.estimate.external import SDRAM_RATE
 from systolith.sw.runtime.device import StuckError
 from systolith.sw.runtime.functional import FunctionalDevice
 
@@ -80,3 +81,13 @@ def test_impossible_external_memories(fields, message):
 def test_an_external_memory_is_no_faster_than_the_bus():
     assert ExternalMemory(bytes_per_cycle=100).rate(CONFIG) == CONFIG.bus_bytes
     assert ExternalMemory(bytes_per_cycle=1).gap(CONFIG) == 4
+
+
+@pytest.mark.parametrize(("config", "latency"), [("tiny", 10), ("sim16", 16)])
+def test_memories_by_name(config, latency):
+    chosen = get_config(config)
+    assert external_memory("ideal", chosen) == ExternalMemory()
+    found = external_memory("sdram", chosen)
+    assert (found.latency, found.bytes_per_cycle) == (latency, SDRAM_RATE)
+    with pytest.raises(ConfigError, match="unknown external memory 'flash'; choose one of ideal"):
+        external_memory("flash", chosen)

@@ -1,0 +1,115 @@
+"""What a router costs on an ECP5, by Yosys, and how fast it is, by nextpnr."""
+import json
+import shutil
+from pathlib import Path
+
+from amaranth import Cat, Module, Signal, Value
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out, connect
+
+from systolith.hw.boards.boards import BOARDS
+from systolith.hw.mesh.config import MeshConfig
+from systolith.hw.mesh.guard import DROPPED_BITS
+from systolith.hw.mesh.packet import packet_width, target_layout
+from systolith.hw.mesh.route import OPPOSITE, Port
+from systolith.hw.mesh.router import Router
+from systolith.hw.verilog import to_verilog
+from systolith.sim.flow import absorb, netlist, synthesis
+from systolith.sim.flow.place import REPORT, arguments
+from systolith.sim.flow.report import timing
+from systolith.sim.flow.tools import find_tool
+from systolith.sim.store import cached, digest
+
+#: The board on whose chip routers are measured.
+BOARD = BOARDS["ulx3s-85f"]
+
+_TOP = "top"
+
+
+class RouterLoop(wiring.Component):
+    """A router with five ports that is its own neighbour on all sides: all paths of a mesh, and
+    only four pins. Alone, with its ports as pins, it would be optimized for other paths.
+
+    Members
+    -------
+    i, o : In(1), Out(1)
+        What the node sends, bit by bit, and a sum of what it receives; through registers.
+    """
+
+    def __init__(self, *, config: MeshConfig):
+        self._config = config
+        self._bits = packet_width(config) + 2
+        super().__init__({"i": In(1), "o": Out(1)})
+
+    @property
+    def registers(self) -> int:
+        """Bits of registers that are not the router's."""
+        return 2 * self._bits + len(Port) + DROPPED_BITS + target_layout().size + 1
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.router = router = Router(config=self._config)
+        for port, opposite in OPPOSITE.items():
+            connect(m, getattr(router, f"to_{port.name.lower()}"),
+                    getattr(router, f"from_{opposite.name.lower()}"))
+        sent = Signal(self._bits)
+        found = Cat(router.to_local.payload, router.to_local.valid, router.from_local.ready,
+                    router.moved, router.dropped, router.fault)
+        received = Signal(len(found))
+        m.d.sync += [sent.eq(Cat(self.i, sent)), received.eq(found), self.o.eq(received.xor())]
+        m.d.comb += [
+            router.place.x.eq(1), router.place.y.eq(1),
+            Cat(Value.cast(router.from_local.payload), router.from_local.valid,
+                router.to_local.ready).eq(sent),
+        ]
+        return m
+
+
+def router_cells(config: MeshConfig) -> dict[str, int]:
+    """Cells of a router with five ports, by kind; a ``lutram`` takes the place of four LUTs.
+
+    Of :class:`RouterLoop` without its registers. The sum of what is received, a LUT for each three
+    bits, is counted.
+
+    Raises
+    ------
+    FlowError
+        When Yosys is missing or fails.
+    """
+    loop = RouterLoop(config=config)
+    cells = json.loads((_synthesize(loop) / "cells.json").read_text())
+    return {**cells, "ff": cells["ff"] - loop.registers}
+
+
+def router_mhz(config: MeshConfig, *, seed: int = 1) -> float:
+    """The clock that a router and its links reach in a chip where there is nothing else.
+
+    Raises
+    ------
+    FlowError
+        When Yosys or nextpnr is missing or fails.
+    """
+    source = _synthesize(RouterLoop(config=config)) / "netlist.json"
+    tool, options = find_tool("nextpnr-ecp5"), arguments(BOARD, seed=seed)
+
+    def place(folder: Path) -> None:
+        shutil.copy(source, folder)
+        tool.run("--json", source.name, "--lpf-allow-unconstrained", *options, folder=folder)
+
+    folder = cached("placed", digest(source.read_bytes(), tool.version, *options), place)
+    report = json.loads((folder / REPORT).read_text())
+    return timing(report, required=BOARD.clock_mhz).mhz
+
+
+def _synthesize(design: wiring.Component) -> Path:
+    """Folder with ``netlist.json`` and ``cells.json``."""
+    text = to_verilog(design, name=_TOP).text
+
+    def synthesize(folder: Path) -> None:
+        (folder / "top.v").write_text(text)
+        synthesis.synthesize("ecp5", folder=folder, source="top.v", top=_TOP)
+
+    key = digest(text, find_tool("yosys").version,
+                 synthesis.script("ecp5", source="top.v", top=_TOP),
+                 *(Path(module.__file__ or "").read_bytes() for module in (absorb, netlist)))
+    return cached("synthesis", key, synthesize)

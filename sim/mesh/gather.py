@@ -1,0 +1,108 @@
+"""All-gather on a simulated mesh: each node sends its part of an array to all others.
+
+The bound is physical: every node must receive what the others have, (n - 1) / n of the array, over
+its one link from the router, which moves ``bus_bytes`` a cycle. No link between routers carries
+more: downwards, the last of a column of W x H nodes gets what W * (H - 1) of them have.
+"""
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from systolith.hw.config import ConfigError
+from systolith.hw.mesh.config import MeshConfig
+from systolith.sim.mesh.player import PACKET, MeshPlayer
+from systolith.sim.mesh.routes import link_loads, target
+
+#: The array that the project's target names: 128 rows of 384 bytes.
+ARRAY_BYTES = 128 * 384
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """An all-gather that ran.
+
+    Parameters
+    ----------
+    array_bytes, cycles : int
+        From the first acceptance of a packet to the last arrival, both counted.
+    bound_cycles : float
+        What a node needs to receive what the others have, at ``bus_bytes`` a cycle.
+    """
+
+    array_bytes: int
+    cycles: int
+    bound_cycles: float
+
+    @property
+    def share(self) -> float:
+        """Bytes that a node receives a cycle, as a part of what a link moves."""
+        return self.bound_cycles / self.cycles
+
+    def as_json(self) -> dict[str, object]:
+        """The values under their stable keys."""
+        return {"bytes": self.array_bytes, "cycles": self.cycles,
+                "bound_cycles": self.bound_cycles,
+                "percent_of_link": round(100 * self.share, 1)}
+
+
+def others(config: MeshConfig, node: int) -> list[int]:
+    """Targets that together are all nodes but one, each leaving its router by one port.
+
+    So each is copied where ways part as one packet to all would be, but none comes back to the
+    node that sent it.
+    """
+    y, x = divmod(node, config.width)
+    right, bottom = config.width - 1, config.height - 1
+    rectangles = ((x, x, 0, y - 1), (x, x, y + 1, bottom), (0, x - 1, 0, bottom),
+                  (x + 1, right, 0, bottom))
+    return [target(*each) for each in rectangles if each[0] <= each[1] and each[2] <= each[3]]
+
+
+def schedule(config: MeshConfig, array_bytes: int) -> NDArray:
+    """The packets of an all-gather, each node's in the order in which it sends them.
+
+    Returns
+    -------
+    ndarray of PACKET
+        All may be sent at once: what comes back from the mesh sets the pace.
+
+    Raises
+    ------
+    ConfigError
+        When the parts of the nodes are not whole packets.
+    """
+    part, rest = divmod(array_bytes, config.nodes * config.bus_bytes)
+    if rest or not part:
+        raise ConfigError(f"an array of {array_bytes} bytes is not a number of packets of "
+                          f"{config.bus_bytes} bytes for each of {config.nodes} nodes; choose a "
+                          "multiple of both")
+    sent = [(node, each) for node in range(config.nodes)
+            for _ in range(part) for each in others(config, node)]
+    packets = np.zeros(len(sent), PACKET)
+    packets["node"], packets["target"] = np.transpose(sent) if sent else ((), ())
+    return packets
+
+
+def gather(player: MeshPlayer, *, array_bytes: int = ARRAY_BYTES) -> Gathered:
+    """Run an all-gather and check it.
+
+    Raises
+    ------
+    ConfigError
+        See :func:`schedule`; also when there is but one node.
+    RuntimeError
+        When a packet does not arrive as it was sent, or takes another way: the RTL is broken.
+    """
+    config = player.config
+    if config.nodes == 1:
+        raise ConfigError("an all-gather needs at least 2 nodes, not a mesh of 1x1")
+    packets = schedule(config, array_bytes)
+    bound = array_bytes * (config.nodes - 1) / config.nodes / config.bus_bytes
+    player.reset()
+    played = player.play(packets, limit=100 * int(bound) + 1000)
+    expected = link_loads(config, packets["node"], packets["target"])
+    if not played.arrivals["good"].all() or (played.moved != expected).any():
+        raise RuntimeError(f"the mesh {config} lost, changed or misrouted packets of an all-gather")
+    cycles = int(played.arrivals["cycle"].max() - played.accepted.min()) + 1
+    return Gathered(array_bytes, cycles, bound)

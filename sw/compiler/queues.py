@@ -1,0 +1,64 @@
+"""The queues of all engines of a machine, and how messages name a command in them."""
+from collections.abc import Iterator, Mapping, Sequence
+
+from systolith.hw.isa import ENGINES, Command, Engine
+from systolith.sw.compiler.processes import Processes
+from systolith.sw.runtime.cluster import core_name
+
+Queues = Mapping[Engine, Sequence[Command]]
+Clock = tuple[int, ...]
+#: Process and index of a command in its queue.
+Position = tuple[int, int]
+
+
+class VerifyError(ValueError):
+    """A stream that must not reach the hardware. ``core``, ``engine`` and ``index`` name the
+    command; ``where`` is what the message calls its core, nothing where there is one alone."""
+
+    def __init__(self, engine: Engine, index: int, reason: str, *, core: int = 0, where: str = ""):
+        super().__init__(f"{where}{engine.name} command {index}: {reason}")
+        self.core, self.engine, self.index, self.reason = core, engine, index, reason
+
+
+class Machine:
+    """The queues of all engines by process, and the names of commands."""
+
+    def __init__(self, processes: Processes, queues: Sequence[Queues]):
+        self.processes, self.config = processes, processes.config
+        if len(queues) != self.config.cores:
+            raise ValueError(f"{len(queues)} sets of queues for {self.config.cores} cores")
+        self.queues = [each.get(engine, ()) for each in queues for engine in ENGINES]
+
+    def commands(self) -> Iterator[tuple[Position, Command]]:
+        """All commands and where they stand."""
+        for process, queue in enumerate(self.queues):
+            for index, command in enumerate(queue):
+                yield (process, index), command
+
+    def engine(self, process: int) -> int:
+        """The engine that does what a process does: that of a link is its sender's mover."""
+        if not self.processes.is_link(process):
+            return process
+        return self.processes.engine(self.processes.source(process), Engine.MOVE)
+
+    def command(self, position: Position) -> Command:
+        """The command that stands there."""
+        return self.queues[self.engine(position[0])][position[1]]
+
+    def name(self, process: int) -> str:
+        """How messages name the engine of a process."""
+        engine = self.engine(process)
+        return f"{self._where(engine)}{ENGINES[engine % len(ENGINES)].name}"
+
+    def _where(self, engine: int) -> str:
+        """The core of an engine's process, where there are others."""
+        if self.config.cores == 1:
+            return ""
+        return f"{core_name(self.config, engine // len(ENGINES))} "
+
+    def error(self, position: Position, reason: str) -> VerifyError:
+        """An error that names the command."""
+        process = self.engine(position[0])
+        core, engine = divmod(process, len(ENGINES))
+        return VerifyError(ENGINES[engine], position[1], reason, core=core,
+                           where=self._where(process))

@@ -1,0 +1,173 @@
+"""From one list of commands of many cores to their streams: the result is that of the list."""
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from systolith.hw.config import MEMORIES, Region
+from systolith.hw.configs import get_config
+from systolith.hw.isa import Engine, Load, Notify, Output, Pass, Product, Send, Sink, Source
+from systolith.sw.compiler import CompileError
+from systolith.sw.compiler.schedule import schedule
+from systolith.sw.compiler.schedule_mesh import schedule_mesh
+from systolith.sw.compiler.verifier import VerifyError, verify_mesh
+from systolith.sw.reference.addressing import targets
+from systolith.sw.runtime.functional_cluster import FunctionalCluster
+
+CONFIG = get_config("tiny@2x2")
+
+
+def send(target, *, word=0, remote=0, config=CONFIG):
+    y, x = divmod(target, config.mesh_width)
+    return Send(region=Region.ACT, remote_region=Region.ACT, rows=1, row_bytes=8, base=4 * word,
+                remote_base=4 * remote, x_first=x, x_last=x, y_first=y, y_last=y)
+
+
+def everyone(word, remote):
+    return Send(region=Region.ACT, remote_region=Region.ACT, rows=1, row_bytes=8, base=4 * word,
+                remote_base=4 * remote, x_last=1, y_last=1)
+
+
+def product(act=0, acc=0):
+    return Product(count0=1, count1=2, count2=1, act_base=act, acc_base=acc, act1_stride=1,
+                   acc1_stride=1)
+
+
+def drain(acc=0, act=0):
+    return Pass(source=Source.ACC, source_base=acc, source_row_stride=1, rows=2, beats=1, valid=4,
+                output=Output.INT8, sink=Sink.ACT, sink_base=act, sink_row_stride=1)
+
+
+def filled(config, seed=0):
+    cluster, rng = FunctionalCluster(config), np.random.default_rng(seed)
+    for core in cluster.cores:
+        for region in (Region.ACT, Region.WGT):
+            core.write(region, 0, rng.bytes(256))
+    return cluster
+
+
+def memories(cluster):
+    return [core.read(region, 0, 256) for core in cluster.cores for region in MEMORIES]
+
+
+def in_turn(commands, config, seed):
+    """The commands one by one."""
+    cluster = filled(config, seed)
+    for core, command in commands:
+        queues = [{} for _ in range(config.cores)]
+        queues[core] = {command.ENGINE: [command]}
+        cluster.run(queues)
+        cluster.wait()
+    return memories(cluster)
+
+
+def at_once(commands, config, seed):
+    cluster, streams = filled(config, seed), schedule_mesh(commands, config)
+    verify_mesh(config, streams)
+    cluster.run(streams)
+    cluster.wait()
+    return memories(cluster)
+
+
+def test_data_are_sent_and_their_reader_waits():
+    streams = schedule_mesh([(0, send(3, word=0, remote=8)), (3, product(act=8))], CONFIG)
+    data, notify = streams[0][Engine.MOVE]
+    assert isinstance(notify, Notify)
+    assert targets(notify, CONFIG) == [3]
+    assert streams[3][Engine.MATRIX][0].wait == notify.remote_signal != 0
+    assert data.remote_signal == 0
+
+
+def test_a_buffer_is_sent_again_only_when_it_was_read():
+    commands = [(0, send(1, remote=8)), (1, product(act=8)), (0, send(1, word=4, remote=8))]
+    streams = schedule_mesh(commands, CONFIG)
+    credit, = streams[1][Engine.MOVE]
+    assert isinstance(credit, Notify)
+    assert targets(credit, CONFIG) == [0]
+    assert streams[0][Engine.MOVE][-1].wait == credit.remote_signal != 0
+
+
+def test_a_credit_holds_up_no_load_before_it_is_needed():
+    load = Load(region=Region.ACT, rows=1, row_bytes=8, base=64)
+    commands = [(0, send(1, remote=8)), (1, product(act=8)), (1, load), (2, send(1, remote=12)),
+                (0, send(1, word=4, remote=8))]
+    assert [type(each) for each in schedule_mesh(commands, CONFIG)[1][Engine.MOVE]] == [
+        Load, Notify]
+
+
+def test_what_an_answer_implies_needs_no_credit():
+    commands = [(0, send(1, remote=8)), (1, product(act=8)), (1, drain(act=16)),
+                (1, send(0, word=16, remote=24)), (0, product(act=24)), (0, drain(act=4)),
+                (0, send(1, word=4, remote=8))]
+    streams = schedule_mesh(commands, CONFIG)
+    assert len(streams[1][Engine.MOVE]) == 2          # the send and its signal
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("width", [3, 8])
+def test_random_lists_give_what_they_give_in_turn(seed, width):
+    config, rng = CONFIG.replace(name="mine", semaphore_width=width, semaphores=16), \
+        np.random.default_rng(seed)
+    commands = []
+    for _ in range(40):
+        core, i, j = (int(v) for v in rng.integers(0, 4, 3))
+        commands.append((core, [product(act=4 * i, acc=2 * j), drain(acc=2 * i, act=4 * j),
+                                send((core + 1) % 4, word=4 * i, remote=4 * j),
+                                everyone(4 * i, 4 * j)][rng.integers(4)]))
+    assert at_once(commands, config, seed) == in_turn(commands, config, seed)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_one_core_gets_the_streams_of_the_single_core_scheduler(seed):
+    config, rng = get_config("tiny"), np.random.default_rng(seed)
+    commands = []
+    for _ in range(40):
+        i, j = (int(v) for v in rng.integers(0, 4, 2))
+        load = Load(region=Region.ACT, rows=1, row_bytes=8, base=4 * i, ext_base=8 * j)
+        commands.append([product(act=4 * i, acc=2 * j), drain(acc=2 * i, act=4 * j), load]
+                        [rng.integers(3)])
+    assert schedule_mesh([(0, command) for command in commands], config) == [
+        schedule(commands, config)]
+
+
+def test_every_token_of_a_remote_signal_is_needed():
+    """Without one signal and its wait a race is left, and the verifier names it."""
+    commands = [(0, send(1, remote=8)), (1, product(act=8)), (1, drain(act=16)),
+                (1, send(0, word=16, remote=24)), (0, product(act=24)),
+                (0, send(1, word=4, remote=8)), (1, product(act=8, acc=4))]
+    streams = schedule_mesh(commands, CONFIG)
+    dropped = 0
+    for core, queues in enumerate(streams):
+        for index, command in enumerate(queues[Engine.MOVE]):
+            if isinstance(command, Notify):
+                mutant = without(streams, core, index)
+                with pytest.raises(VerifyError, match="race"):
+                    verify_mesh(CONFIG, mutant)
+                dropped += 1
+    assert dropped >= 3
+
+
+def without(streams, core, index):
+    """The streams without what a Notify signals and the wait that takes it."""
+    notify = streams[core][Engine.MOVE][index]
+    target, = targets(notify, CONFIG)
+    bit, before = notify.remote_signal, sum(
+        command.remote_signal == notify.remote_signal and targets(command, CONFIG) == [target]
+        for command in streams[core][Engine.MOVE][:index] if isinstance(command, Notify))
+    mutant = [{engine: list(queue) for engine, queue in queues.items()} for queues in streams]
+    mutant[core][Engine.MOVE][index] = replace(notify, remote_signal=0)
+    for queue in mutant[target].values():
+        takers = [i for i, command in enumerate(queue) if command.wait & bit]
+        if takers:
+            taker = takers[before]
+            queue[taker] = replace(queue[taker], wait=queue[taker].wait & ~bit)
+    return mutant
+
+
+def test_too_many_semaphores_are_named():
+    config = get_config("tiny@4x4")
+    commands = [(core, send(0, remote=2 * core, config=config)) for core in range(1, 16)]
+    commands += [(0, product(act=2 * core)) for core in range(1, 16)]
+    with pytest.raises(CompileError, match="core 0 needs 21 semaphores: 6 between its engines and "
+                                           "15 for pairs"):
+        schedule_mesh(commands, config)
