@@ -1,7 +1,7 @@
 """From a program to its cycles."""
 from collections.abc import Mapping, Sequence
 
-from systolith.hw.config import Config
+from systolith.hw.config import Config, ConfigError
 from systolith.hw.isa import Command, Engine
 from systolith.sw.estimate.external import ExternalMemory
 from systolith.sw.estimate.machine import Machine
@@ -25,7 +25,13 @@ def estimate(config: Config, streams: Mapping[Engine, Sequence[Command]],
     ------
     StuckError
         When the commands wait for each other.
+    ConfigError
+        When the core is compact: its engine serves host and commands in turn, so its cycles depend
+        on when the host asks.
     """
+    if config.compact:
+        raise ConfigError(f"configuration {config.name!r} has a compact core, which the cycle "
+                          "model does not know; run it on the RTL, or choose another")
     external = external or ExternalMemory()
     records = Machine(config, streams, external).run()
     work = work_of(streams, config, external.gap(config))
