@@ -214,11 +214,11 @@ class Config:
                               f"{self.mesh_width} x {self.mesh_height} has {self.cores} cores")
         shared = sum(self.region_bytes(region) for region in COMPACT_SHARED) + self.ext_bytes
         # Three queues end with part of a command; registers and semaphores.
-        shared += 4 * (3 * (self.queue_depth + 10) + TABLE_SEGMENTS * self.tables + 81)
+        shared += 4 * (3 * (self.queue_depth + 10) + 80)
         if shared > COMPACT_BYTES:
             raise ConfigError(
-                f"weights, vector memory, constants, external memory, queues and tables of "
-                f"a compact core have {COMPACT_BYTES} bytes together, not {shared}: lower a depth")
+                f"weights, vector memory, constants, external memory and queues of a "
+                f"compact core have {COMPACT_BYTES} bytes together, not {shared}: lower a depth")
 
     def _check(self, field, low, high, *, power=False):
         value = getattr(self, field)

@@ -30,8 +30,8 @@ _BOARDS = (
            acc_depth=1024, vec_depth=2048, const_depth=512, row_depth=512, bus_bytes=4,
            normalize_cycles=4, ext_bytes=1 << 25),
     # Everything but activations and accumulators is in the four single-port RAMs.
-    Config(name="ice40up5k", microarchitecture="compact", rows=8, cols=2, lanes=2, act_depth=256,
-           wgt_depth=4096, acc_depth=256, vec_depth=4096, const_depth=512, row_depth=512,
+    Config(name="ice40up5k", microarchitecture="compact", rows=8, cols=2, lanes=2, act_depth=512,
+           wgt_depth=4096, acc_depth=512, vec_depth=4096, const_depth=512, row_depth=512,
            queue_depth=128, bus_bytes=4, ext_bytes=1 << 15),
 )
 

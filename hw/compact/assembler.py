@@ -2,9 +2,8 @@
 
 A line is ``label:``, or an operation with its operand, or a branch with its target; ``#`` starts
 a comment. An operand is the name of a register (it exists by being named), a constant ``=5``,
-``=NAME`` or ``=&label`` (a register that holds it), or a source such as ``memory``; ``.lo``,
-``.hi`` and ``.un`` after it give its lower half, upper half, or lower half without sign. ``out``
-takes a number or name.
+``=NAME`` or ``=&label`` (a register that holds it), or a source such as ``memory``; ``.lo``
+and ``.hi`` after it give its lower or upper half, without a sign. ``out`` takes a number or name.
 """
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,15 +21,14 @@ from systolith.hw.compact.instructions import (
 BRANCHES = {
     "jump": Condition.ALWAYS, "call": Condition.CALL, "jz": Condition.ZERO,
     "jnz": Condition.NONZERO, "jneg": Condition.NEGATIVE, "jpos": Condition.POSITIVE,
-    "jlt": Condition.LESS, "jge": Condition.NOT_LESS, "jc": Condition.CARRY,
-    "jnc": Condition.NO_CARRY, "jquiet": Condition.QUIET, "jbusy": Condition.BUSY,
-    "jover": Condition.OVERFLOW, "jfits": Condition.NO_OVERFLOW, "jeven": Condition.EVEN,
+    "jlt": Condition.LESS, "jc": Condition.CARRY, "jquiet": Condition.QUIET,
+    "jbusy": Condition.BUSY, "jeven": Condition.EVEN,
 }
 _OPS = {op.name.lower(): op for op in Op}
-_VIEWS = {"lo": View.LOW, "hi": View.HIGH, "un": View.UNSIGNED}
+_VIEWS = {"lo": View.LOW, "hi": View.HIGH}
 _SOURCES = {source.name.lower(): source for source in Source}
 #: Operations without an operand.
-_ALONE = ("nop", "shr", "shl", "rnd", "rndu", "ack", "reply", "go")
+_ALONE = ("shr", "shl", "ack", "reply", "go")
 
 
 class AssemblyError(ValueError):

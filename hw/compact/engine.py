@@ -19,10 +19,11 @@ from systolith.hw.host import HostRequest
 
 
 class Engine(wiring.Component):
-    """Two cycles an operation (more where it repeats or waits for a memory), one a branch.
+    """Two cycles an instruction; more where it repeats or waits for a memory.
 
-    In the first the instruction is there and its register is read; in the second it is executed.
-    A branch is decided in the first.
+    In the first its register is read. In the second the operand is chosen, a branch decided, and
+    ``ST`` done; the address of the next instruction goes to the code. All other operations are
+    executed during the next instruction's first cycle, which lasts until they are done.
 
     Parameters
     ----------
@@ -38,7 +39,7 @@ class Engine(wiring.Component):
     access : Out(EngineAccess)
         The memories.
     setup : Out(1), place : Out(4), data : Out(32)
-        Products, see :class:`ProductLoops`.
+        Products, see :class:`CompactLoops`.
     busy : In(1)
         A product runs.
     """
@@ -54,84 +55,72 @@ class Engine(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.alu = self._alu = alu = Alu()
-        self._word = word = Signal(16)
-        self._execute, self._done = Signal(), Signal()
-        self._quiet = ~self.host_request.valid | self.host_response.valid
-        self._cycles, counting = Signal(32), Signal()
+        m.submodules.alu = self._alu = Alu()
+        self._word = Signal(16)  # the instruction
+        self._late = Signal()  # its second cycle
+        self._op, self._operand = Signal(len(Op)), Signal(32)  # what is executed
+        self._done = Signal()
         self._return = Signal(CODE_BITS)
-        register = self._registers(m)
+        self._cycles = Signal(32)
         self._fetch(m)
-        op = self._op = {op: Signal(name=f"does_{op.name.lower()}") for op in Op}
-        m.d.comb += [
-            *(signal.eq(self._execute & (word[10:15] == op)) for op, signal in self._op.items()),
-            alu.execute.eq(self._execute), alu.op.eq(word[10:15]),
-            alu.operand.eq(self._view(m, self._source(m, register))),
-            self._done.eq(alu.done & (self.access.ready | ~self.access.valid)),
-            self.setup.eq(op[Op.OUT] & ~word[4]), self.place.eq(word), self.data.eq(alu.a),
-        ]
-        with m.If(op[Op.OUT] & word[OUT_COUNT.bit_length() - 1]):
-            m.d.sync += counting.eq(alu.a[0])
-        with m.If(counting):
-            m.d.sync += self._cycles.eq(self._cycles + 1)
-        self._memory(m, register)
+        self._decode(m, self._view(m, self._source(m, self._registers(m))))
+        self._execute(m)
+        self._memory(m)
         self._host(m)
         return m
 
     def _registers(self, m):
-        """What the register of the instruction holds."""
+        """What the register of the instruction holds, in its second cycle."""
         m.submodules.registers = instance = MemoryInstance(
             data=MemoryData(shape=32, depth=REGISTERS, init=self._constants))
         value, write = Signal(32), Signal()
-        m.d.comb += write.eq(self._execute & (self._word[10:15] == Op.ST))
+        m.d.comb += write.eq(self._late & self._is(Op.ST))
         instance.write_port(domain="sync", addr=self._word[:8], data=self._alu.a, en=write)
-        instance.read_port(domain="sync", addr=self._word[:8], data=value, en=~self._execute,
+        instance.read_port(domain="sync", addr=self._word[:8], data=value, en=~self._late,
                            transparent_for=())
         return value
+
+    def _is(self, op):
+        return self._word[10:] == op
 
     def _fetch(self, m):
         """Address of the next instruction, and which of the two cycles this is."""
         m.submodules.code = instance = MemoryInstance(
             data=MemoryData(shape=16, depth=1 << CODE_BITS, init=self._code))
         here, following, after = Signal(CODE_BITS), Signal(CODE_BITS), Signal(CODE_BITS)
-        started, taken, advance = Signal(), Signal(), Signal()
-        word, branch = self._word, self._word[15]
-        instance.read_port(domain="sync", addr=following, data=word, en=advance,
+        started, taken = Signal(), Signal()
+        word = self._word
+        instance.read_port(domain="sync", addr=following, data=word, en=self._late | ~started,
                            transparent_for=())
-        with m.Switch(word[11:15]):
-            for condition, value in self._conditions().items():
-                with m.Case(condition):
+        with m.Switch(word[11:]):
+            for condition, value in self._conditions(m).items():
+                with m.Case(1 << 4 | condition):
                     m.d.comb += taken.eq(value)
         m.d.comb += [
-            after.eq(here + 1), following.eq(after),
-            advance.eq(~started | Mux(self._execute, self._done, branch)),
+            after.eq(here + 1),
+            following.eq(Mux(self._is(Op.GO), self._alu.a, Mux(taken, word, after))),
         ]
         with m.If(~started):
             m.d.comb += following.eq(0)
-        with m.Elif(self._execute):
-            with m.If(word[10:15] == Op.GO):
-                m.d.comb += following.eq(self._alu.a)
-        with m.Elif(taken):
-            m.d.comb += following.eq(word)
-        with m.If(advance):
-            m.d.sync += here.eq(following)
-        m.d.sync += started.eq(1)
-        with m.If(started):
-            m.d.sync += self._execute.eq(Mux(self._execute, ~self._done, ~branch))
-        with m.If(started & ~self._execute & branch & (word[11:15] == Condition.CALL)):
-            m.d.sync += self._return.eq(after)
+            m.d.sync += started.eq(1)
+        with m.Elif(self._late):
+            m.d.sync += [here.eq(following), self._late.eq(0)]
+            with m.If(word[11:] == (1 << 4 | Condition.CALL)):
+                m.d.sync += self._return.eq(after)
+        with m.Else():
+            m.d.sync += self._late.eq(self._done)
 
-    def _conditions(self):
-        alu = self._alu
+    def _conditions(self, m):
+        """Those of host and array come a cycle late, which is soon enough."""
+        alu, quiet, busy = self._alu, Signal(), Signal()
+        m.d.sync += [quiet.eq(~self.host_request.valid | self.host_response.valid),
+                     busy.eq(self.busy)]
         return {
             Condition.ALWAYS: Const(1, 1), Condition.CALL: Const(1, 1),
             Condition.ZERO: alu.a == 0, Condition.NONZERO: alu.a != 0,
             Condition.NEGATIVE: alu.a[31], Condition.POSITIVE: ~alu.a[31],
-            Condition.LESS: alu.less, Condition.NOT_LESS: ~alu.less,
-            Condition.CARRY: alu.carry, Condition.NO_CARRY: ~alu.carry,
-            Condition.QUIET: self._quiet, Condition.BUSY: self.busy,
-            Condition.OVERFLOW: alu.overflow, Condition.NO_OVERFLOW: ~alu.overflow,
-            Condition.EVEN: ~alu.a[0],
+            Condition.LESS: alu.less, Condition.CARRY: alu.carry,
+            Condition.QUIET: quiet, Condition.BUSY: busy, Condition.EVEN: ~alu.a[0],
         }
 
     def _source(self, m, register):
@@ -142,7 +131,6 @@ class Engine(wiring.Component):
             Source.HOST_ADDRESS: Cat(request.address, request.write),
             Source.HOST_DATA: request.data, Source.CYCLES: self._cycles,
             Source.RETURN: self._return, Source.FRACTION: self._alu.fraction,
-            Source.COUNT: self._alu.count,
         }
         result = Signal(32)
         m.d.comb += result.eq(register)
@@ -154,22 +142,40 @@ class Engine(wiring.Component):
         return result
 
     def _view(self, m, source):
-        view, low, sign = Signal(View), Signal(16), Signal()
-        m.d.comb += [
-            view.eq(self._word[8:10]),
-            low.eq(Mux(view == View.HIGH, source[16:], source[:16])),
-            sign.eq(Mux(view == View.HIGH, source[31], source[15]) & (view != View.UNSIGNED)),
-        ]
-        return Cat(low, Mux(view == View.WORD, source[16:], sign.replicate(16)))
+        view = Signal(View)
+        m.d.comb += view.eq(self._word[8:10])
+        low = Mux(view == View.HIGH, source[16:], source[:16])
+        return Cat(low, source[16:] & (view == View.WORD).replicate(16))
 
-    def _memory(self, m, register):
-        """The address comes from a register proper."""
+    def _decode(self, m, operand):
+        """What is executed in the next cycles."""
+        inverted = self._is(Op.SUB) | self._is(Op.CMP)
+        with m.If(self._late):
+            m.d.sync += [self._operand.eq(operand ^ inverted.replicate(32)),
+                         self._op.eq(Cat(self._is(op) for op in Op)),
+                         self.place.eq(self._word)]
+        with m.Elif(self._done):
+            m.d.sync += self._op.eq(0)
+
+    def _execute(self, m):
+        alu, counting, beyond = self._alu, Signal(), Signal()
+        with m.If(self._late):
+            m.d.sync += beyond.eq(self._word[OUT_COUNT.bit_length() - 1])
+        m.d.comb += [alu.op.eq(self._op), alu.operand.eq(self._operand),
+                     self._done.eq(alu.done & (self.access.ready | ~self.access.valid)),
+                     self.setup.eq(self._op[Op.OUT] & ~beyond), self.data.eq(alu.a)]
+        with m.If(self._op[Op.OUT] & beyond):
+            m.d.sync += counting.eq(alu.a[0])
+        with m.If(counting):
+            m.d.sync += self._cycles.eq(self._cycles + 1)
+
+    def _memory(self, m):
         access, a, op = self.access, self._alu.a, self._op
         half, byte = op[Op.WRH], op[Op.WRB]
-        place = register[:2]
+        place = self._operand[:2]
         m.d.comb += [
             access.valid.eq(op[Op.RD] | op[Op.WRW] | half | byte), access.write.eq(~op[Op.RD]),
-            access.address.eq(register),
+            access.address.eq(self._operand),
             access.data.eq(Cat(a[:8], Mux(byte, a[:8], a[8:16]),
                                Mux(half | byte, a[:8], a[16:24]),
                                Mux(byte, a[:8], Mux(half, a[8:16], a[24:])))),

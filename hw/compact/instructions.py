@@ -13,56 +13,44 @@ REGISTERS = 256
 class Op(enum.IntEnum):
     """Operations on accumulator A, fraction M, counter N and the operand B.
 
-    ``LD`` to ``XOR``: A = B, A & B, A | B, A ^ B. ``ADD``, ``ADC`` (with the carry), ``SUB``,
-    ``CMP`` (SUB that keeps A) set carry (of ``SUB``: no borrow), overflow and less. ``LDLT``,
-    ``LDGE``: A = B where the flag less is set, is not. ``ST``: register = A. ``SETM``: M = B, the
-    lost bits and overflow forgotten. ``SETN``: N = B. ``MUL``: N times, add B where the lowest bit
-    of M is set, and shift ``A:M`` right; ``MULS``: the last time subtract. ``SHR``, ``SHL``: shift
-    ``A:M`` N times; left not where the sign would change, which ends it and sets overflow.
-    ``RND``: round A by the fraction M, ties to even; ``RNDU``: half up. ``RD``: read the memory
-    at B, which is the source ``MEMORY`` for the next instruction. ``WRW``, ``WRH``, ``WRB``: write
+    ``LD``, ``AND``, ``OR``: A = B, A & B, A | B. ``ADD``, ``SUB``, ``CMP`` (SUB that keeps A) set
+    carry (of ``SUB``: no borrow) and less. ``ST``: register = A. ``SETM``: M = B. ``SETN``: N = B.
+    ``MUL``: N times, at least once, add B where the lowest bit of M is set, and shift ``A:M``
+    right. ``SHR``, ``SHL``: shift ``A:M`` N times, at least once. ``RD``: read the memory at B,
+    which is the source ``MEMORY`` for the next instruction alone. ``WRW``, ``WRH``, ``WRB``: write
     A, its half or byte, at B. ``OUT``: A to the place of the array that the register field names.
     ``ACK``: the host's request is done. ``REPLY``: so it is, and A is the answer. ``GO``: go on at
     the address in A.
     """
 
-    NOP = 0
-    LD = 1
-    AND = 2
-    OR = 3
-    XOR = 4
-    ADD = 5
-    ADC = 6
-    SUB = 7
-    CMP = 8
-    LDLT = 9
-    LDGE = 10
-    ST = 11
-    SETM = 12
-    SETN = 13
-    MUL = 14
-    MULS = 15
-    SHR = 16
-    SHL = 17
-    RND = 18
-    RNDU = 19
-    RD = 20
-    WRW = 21
-    WRH = 22
-    WRB = 23
-    OUT = 24
-    ACK = 25
-    REPLY = 26
-    GO = 27
+    LD = 0
+    AND = 1
+    OR = 2
+    ADD = 3
+    SUB = 4
+    CMP = 5
+    ST = 6
+    SETM = 7
+    SETN = 8
+    MUL = 9
+    SHR = 10
+    SHL = 11
+    RD = 12
+    WRW = 13
+    WRH = 14
+    WRB = 15
+    OUT = 16
+    ACK = 17
+    REPLY = 18
+    GO = 19
 
 
 class View(enum.IntEnum):
-    """What of a word is the operand: all, a half with its sign, or the lower half without."""
+    """What of a word is the operand: all of it, or a half without a sign."""
 
     WORD = 0
     LOW = 1
     HIGH = 2
-    UNSIGNED = 3
 
 
 class Source(enum.IntEnum):
@@ -74,7 +62,6 @@ class Source(enum.IntEnum):
     CYCLES = 0xF3
     RETURN = 0xF4
     FRACTION = 0xF5
-    COUNT = 0xF6
 
 
 class Condition(enum.IntEnum):
@@ -87,14 +74,10 @@ class Condition(enum.IntEnum):
     NEGATIVE = 4
     POSITIVE = 5
     LESS = 6
-    NOT_LESS = 7
-    CARRY = 8
-    NO_CARRY = 9
-    QUIET = 10
-    BUSY = 11
-    OVERFLOW = 12
-    NO_OVERFLOW = 13
-    EVEN = 14
+    CARRY = 7
+    QUIET = 8
+    BUSY = 9
+    EVEN = 10
 
 
 #: Place of ``OUT`` beyond those of the loops: bit 0 lets the cycles be counted.

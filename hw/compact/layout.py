@@ -2,7 +2,7 @@
 import enum
 from dataclasses import dataclass
 
-from systolith.hw.config import COMPACT_BYTES, TABLE_SEGMENTS, Config, Region
+from systolith.hw.config import COMPACT_BYTES, Config, Region
 from systolith.hw.isa import ENGINES, WORDS
 from systolith.hw.registers import REGISTER_BYTES
 
@@ -19,7 +19,6 @@ class Space(enum.IntEnum):
     SHARED = 0
     ACT = 1
     ACC = 2
-    SCALAR = 3
 
     @property
     def base(self) -> int:
@@ -29,17 +28,14 @@ class Space(enum.IntEnum):
 
 @dataclass(frozen=True)
 class Layout:
-    """Byte addresses of the engine: the memories of the ISA by region, external memory, function
-    tables, queues by engine, registers, the semaphores as words, and a word to put halves
-    together."""
+    """Byte addresses of the engine: the memories of the ISA by region, external memory, queues by
+    engine, registers, and the semaphores as words."""
 
     regions: dict[Region, int]
     external: int
-    tables: int
     queues: tuple[int, ...]
     registers: int
     semaphores: int
-    scratch: int
 
 
 def ring_bytes(config: Config, engine: int) -> int:
@@ -62,14 +58,12 @@ def layout(config: Config) -> Layout:
         regions[region] = place
         place += config.region_bytes(region)
     external, place = place, place + config.ext_bytes
-    tables, place = place, place + 4 * TABLE_SEGMENTS * config.tables
     queues = []
     for engine in ENGINES:
         queues.append(place)
         place += ring_bytes(config, engine)
     registers, place = place, place + REGISTER_BYTES
     semaphores, place = place, place + 4 * SEMAPHORES
-    scratch, place = place, place + 4
     if place > COMPACT_BYTES:
         raise ValueError(f"the shared memory needs {place} bytes, but has {COMPACT_BYTES}")
-    return Layout(regions, external, tables, tuple(queues), registers, semaphores, scratch)
+    return Layout(regions, external, tuple(queues), registers, semaphores)

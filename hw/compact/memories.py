@@ -6,8 +6,7 @@ from amaranth.utils import exact_log2
 
 from systolith.hw.compact.array import ACCUMULATOR_CYCLE, CompactArray
 from systolith.hw.compact.layout import ADDRESS_BITS, Space
-from systolith.hw.compact.product_loops import ProductLoops
-from systolith.hw.compact.scalar_rom import ScalarRom
+from systolith.hw.compact.product_loops import CompactLoops
 from systolith.hw.compact.shared_ram import SharedRam
 from systolith.hw.memory import Memory
 
@@ -16,7 +15,7 @@ class EngineAccess(wiring.Signature):
     """The engine's access to the memories, seen from the engine.
 
     ``address`` in bytes, see :class:`Space`; ``data`` is a word whose bytes with ``mask`` are
-    written. Taken with ``ready``; ``read_data`` has the word two cycles later, until the next one.
+    written. Taken with ``ready``; ``read_data`` has the word in the next cycle.
     """
 
     def __init__(self):
@@ -41,7 +40,7 @@ class Memories(wiring.Component):
     access : In(EngineAccess)
         The engine.
     setup : In(1), place : In(4), data : In(32)
-        Products, see :class:`ProductLoops`.
+        Products, see :class:`CompactLoops`.
     busy : Out(1)
         A product runs.
     """
@@ -54,10 +53,9 @@ class Memories(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         config, access = self._config, self.access
-        m.submodules.loops = loops = ProductLoops(config=config)
+        m.submodules.loops = loops = CompactLoops(config=config)
         m.submodules.array = array = CompactArray(config=config, vendor=self._vendor)
         m.submodules.shared = shared = SharedRam(vendor=self._vendor)
-        m.submodules.scalar = scalar = ScalarRom()
         halves = [Memory(width=32, depth=config.act_depth) for _ in range(2)]
         m.submodules.act_0, m.submodules.act_1 = halves
         m.submodules.acc = sums = Memory(width=64, depth=config.acc_depth, granularity=64)
@@ -76,8 +74,7 @@ class Memories(wiring.Component):
         self._weights(m, shared, stages, granted, space[Space.SHARED])
         self._activations(m, halves, stages, granted, space[Space.ACT])
         self._accumulators(m, array, sums, stages, granted)
-        m.d.comb += scalar.address.eq(access.address[1:])
-        self._answer(m, shared, halves, sums, scalar)
+        self._answer(m, shared, halves, sums)
         return m
 
     def _stages(self, m, loops):
@@ -135,20 +132,17 @@ class Memories(wiring.Component):
             m.d.comb += sums.write.data.word_select(column, 32).eq(
                 old.as_signed() + getattr(array, f"sums_{column}"))
 
-    def _answer(self, m, shared, halves, sums, scalar):
-        """The word of the memory that was read in the cycle before, kept."""
-        asked, upper, space = Signal(), Signal(), Signal(Space)
+    def _answer(self, m, shared, halves, sums):
+        """The word of the memory that was read in the cycle before."""
+        upper, space = Signal(), Signal(Space)
         access = self.access
-        m.d.sync += asked.eq(access.valid & access.ready & ~access.write)
         m.d.sync += [upper.eq(access.address[2]), space.eq(access.address[-2:])]
         words = {
             Space.SHARED: shared.read_data.word_select(upper, 32),
             Space.ACT: Mux(upper, halves[1].read.data, halves[0].read.data),
             Space.ACC: sums.read.data.word_select(upper, 32),
-            Space.SCALAR: scalar.data,
         }
-        with m.If(asked):
-            with m.Switch(space):
-                for kind, word in words.items():
-                    with m.Case(kind):
-                        m.d.sync += access.read_data.eq(word)
+        with m.Switch(space):
+            for kind, word in words.items():
+                with m.Case(kind):
+                    m.d.comb += access.read_data.eq(word)

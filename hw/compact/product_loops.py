@@ -46,7 +46,7 @@ class Beat(wiring.Signature):
                           "acc": Out(range(config.acc_depth))})
 
 
-class ProductLoops(wiring.Component):
+class CompactLoops(wiring.Component):
     """Issues the beats of one product.
 
     A beat with new weights comes at least two cycles after the one before it, as does a beat whose

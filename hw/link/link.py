@@ -6,8 +6,9 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from systolith.hw.link.baud import baud_step
 from systolith.hw.link.executor import Executor
 from systolith.hw.link.frame_receiver import BUFFER_WORDS, FrameReceiver
-from systolith.hw.link.frame_sender import FrameSender
+from systolith.hw.link.frame_sender import AnswerWord, FrameSender
 from systolith.hw.link.port import AccessPort
+from systolith.hw.link.stage import Stage
 from systolith.hw.link.uart_receiver import UartReceiver
 from systolith.hw.link.uart_sender import UartSender
 from systolith.hw.memory import Memory
@@ -71,6 +72,11 @@ class Link(wiring.Component):
     def _send(self, m, executor):
         m.submodules.frame_sender = frames = FrameSender()
         m.submodules.uart_sender = uart = UartSender(step=self._step)
-        connect(m, executor.answer, frames.i)
-        connect(m, frames.o, uart.i)
+        # What each decides comes late in its cycle, and a byte takes many on the line.
+        m.submodules.words = words = Stage(shape=AnswerWord())
+        m.submodules.bytes = bytes_ = Stage(shape=8)
+        connect(m, executor.answer, words.i)
+        connect(m, words.o, frames.i)
+        connect(m, frames.o, bytes_.i)
+        connect(m, bytes_.o, uart.i)
         m.d.comb += self.tx.eq(uart.line)

@@ -88,7 +88,9 @@ fail:                       # the first error is kept
     jnz fail_end
     ld fail_index
     wrh =REG_STATUS_INDEX
-    ld fail_cause
+    rd =REG_STATUS
+    ld memory
+    or fail_cause
     or fail_engine
     or =2
     st error
@@ -102,7 +104,6 @@ unknown:
 
 retire:
     ld w1.hi
-    and =0xffff
     jz retire_count
     st mask
     call sem_give
@@ -157,7 +158,7 @@ known{e}:
     rd p
     ld memory
     st w1
-    and =0xffff
+    ld w1.lo
     jz take{e}
     st mask
     call sem_check
@@ -171,9 +172,11 @@ take{e}:
     ld waiting
     and ={others}
     st waiting
-    ld w1.un
+    ld w1.lo
+    jz fetch{e}
     st mask
     call sem_take
+fetch{e}:
     {fetch}
     ld p
     add =4

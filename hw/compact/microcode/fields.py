@@ -8,8 +8,8 @@ def field(command: type[Command], name: str) -> str:
     word, shift, mask = f"w{place.word}", place.lsb, (1 << place.width) - 1
     if place.width == 32:
         return f"ld {word}"
-    if (shift, place.width) == (0, 16):
-        return f"ld {word}.un"
+    if place.width == 16 and shift in (0, 16):
+        return f"ld {word}.{'hi' if shift else 'lo'}"
     if shift >= 16:
         word, shift = f"{word}.hi", shift - 16
     moved = f"setn ={shift}\nshr\n" if shift else ""

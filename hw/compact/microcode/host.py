@@ -100,9 +100,9 @@ host_register:
     jnz host_read
     ld cycles
     sub cycles_0
-    wrw hp
-    jump host_read
-read_status:
+    reply
+    jump host_end
+read_status:                # without the memory, which a product would have to leave
     ld active
     or fill0
     or fill1
@@ -116,8 +116,8 @@ status_word:
     or error
     or active
     or waiting
-    wrh hp
-    jump host_read
+    reply
+    jump host_end
 read_space:
     setm =0
     ld =QUEUE_DEPTH
@@ -130,8 +130,8 @@ read_space:
     shl
     add =QUEUE_DEPTH
     sub fill0
-    wrw hp
-    jump host_read
+    reply
+    jump host_end
 
 write_register:
     ld offset
@@ -142,7 +142,7 @@ write_register:
     ack
     jump host_end
 write_signal:
-    ld host_data.un
+    ld host_data.lo
     st mask
     call sem_give
     ld overflowed

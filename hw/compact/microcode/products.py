@@ -6,9 +6,9 @@ from systolith.hw.isa import Product
 _PRODUCT = """
 product:
     {counts}
-    {memories}
     ld =GO
     st flags
+    {memories}
     {flags}
     ld flags
     out START
@@ -34,13 +34,22 @@ _STEP = """
     st factor
     sub extent
     out {place}
-    ld times{loop}
-    st times
-    call span
-    ld product
+    ld factor
+    jz flat_{name}{loop}
+    setm times{loop}
+    setn =16
+    ld =0
+    mul factor
+    jnz outside             # the product has more than 16 bits
+    ld fraction
     add extent
     st extent
+{moves}
+flat_{name}{loop}:
 """
+
+#: A loop whose stride is not 0, where the array must know.
+_MOVES = "ld flags\nor ={flag}\nst flags"
 
 _MEMORY = """
     {base}
@@ -63,10 +72,8 @@ _FLAG = """
 flag_{flag}:
 """
 
-#: Flags that are set where a field is not 0.
-_FLAGS = {Flag.UNSIGNED: "left_unsigned", Flag.ACCUMULATE: "accumulate",
-          Flag.WGT0_MOVES: "wgt0_stride", Flag.ACC0_MOVES: "acc0_stride",
-          Flag.ACC1_MOVES: "acc1_stride", Flag.ACC2_MOVES: "acc2_stride"}
+#: Flags that are fields.
+_FLAGS = {Flag.UNSIGNED: "left_unsigned", Flag.ACCUMULATE: "accumulate"}
 
 
 def products() -> str:
@@ -83,9 +90,14 @@ def products() -> str:
 def _memory(name: str) -> str:
     first = int(Setup[name.upper()])
     steps = [_STEP.format(stride=field(Product, f"{name}{loop}_stride"), place=first + 1 + loop,
-                          loop=loop) for loop in range(LOOPS)]
+                          loop=loop, name=name, moves=_moves(f"{name.upper()}{loop}_MOVES"))
+             for loop in range(LOOPS)]
     return _MEMORY.format(base=field(Product, f"{name}_base"), first=first, steps="".join(steps),
                           name=name.upper())
+
+
+def _moves(flag: str) -> str:
+    return _MOVES.format(flag=flag) if flag in Flag.__members__ else ""
 
 
 def names() -> dict[str, int]:
