@@ -6,7 +6,9 @@ from amaranth.lib.wiring import connect, flipped
 from systolith.hw.compact.engine import Engine
 from systolith.hw.compact.memories import Memories
 from systolith.hw.compact.microcode.program import microprogram
+from systolith.hw.config import Region
 from systolith.hw.core import core_ports
+from systolith.hw.isa import Register
 
 
 class CompactCore(wiring.Component):
@@ -34,7 +36,9 @@ class CompactCore(wiring.Component):
         m = Module()
         program = microprogram(self._config)
         m.submodules.memories = memories = Memories(config=self._config, vendor=self._vendor)
-        m.submodules.engine = engine = Engine(code=program.code, constants=program.constants)
+        m.submodules.engine = engine = Engine(
+            code=program.code, constants=program.constants,
+            status_address=self._config.host_address(Region.REGISTERS, Register.STATUS))
         connect(m, engine.access, memories.access)
         connect(m, flipped(self.host_request), engine.host_request)
         connect(m, engine.host_response, flipped(self.host_response))

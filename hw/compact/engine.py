@@ -8,6 +8,7 @@ from systolith.hw.compact.alu import Alu
 from systolith.hw.compact.instructions import (
     CODE_BITS,
     OUT_COUNT,
+    OUT_STATUS,
     REGISTERS,
     Condition,
     Op,
@@ -25,12 +26,16 @@ class Engine(wiring.Component):
     ``ST`` done; the address of the next instruction goes to the code. All other operations are
     executed during the next instruction's first cycle, which lasts until they are done.
 
+    Reads of STATUS are answered beside the microprogram, so polling costs no time.
+
     Parameters
     ----------
     code : sequence of int
         Instructions, at most ``2 ** CODE_BITS``. It starts at the first after a reset.
     constants : sequence of int
         What the registers hold at power-up; a reset leaves them.
+    status_address : int
+        Where the host reads STATUS.
 
     Members
     -------
@@ -44,8 +49,9 @@ class Engine(wiring.Component):
         A product runs.
     """
 
-    def __init__(self, *, code, constants):
+    def __init__(self, *, code, constants, status_address):
         self._code, self._constants = list(code), list(constants)
+        self._status_address = status_address
         super().__init__({
             "host_request": In(stream.Signature(HostRequest())),
             "host_response": Out(stream.Signature(32)),
@@ -61,7 +67,9 @@ class Engine(wiring.Component):
         self._op, self._operand = Signal(len(Op)), Signal(32)  # what is executed
         self._done = Signal()
         self._return = Signal(CODE_BITS)
-        self._cycles = Signal(32)
+        self._cycles, self._status = Signal(32), Signal(32)
+        self._seen = Signal()  # a request of the host was there in the cycle before
+        self._polled = Signal()  # the host's request, seen in the cycle before, is for STATUS
         self._fetch(m)
         self._decode(m, self._view(m, self._source(m, self._registers(m))))
         self._execute(m)
@@ -113,7 +121,7 @@ class Engine(wiring.Component):
     def _conditions(self, m):
         """Those of host and array come a cycle late, which is soon enough."""
         alu, quiet, busy = self._alu, Signal(), Signal()
-        m.d.sync += [quiet.eq(~self.host_request.valid | self.host_response.valid),
+        m.d.sync += [quiet.eq(~self._seen | self._polled | self.host_response.valid),
                      busy.eq(self.busy)]
         return {
             Condition.ALWAYS: Const(1, 1), Condition.CALL: Const(1, 1),
@@ -152,20 +160,22 @@ class Engine(wiring.Component):
         inverted = self._is(Op.SUB) | self._is(Op.CMP)
         with m.If(self._late):
             m.d.sync += [self._operand.eq(operand ^ inverted.replicate(32)),
-                         self._op.eq(Cat(self._is(op) for op in Op)),
-                         self.place.eq(self._word)]
+                         self._op.eq(Cat(self._is(op) for op in Op))]
         with m.Elif(self._done):
             m.d.sync += self._op.eq(0)
 
     def _execute(self, m):
-        alu, counting, beyond = self._alu, Signal(), Signal()
+        alu, counting, beyond = self._alu, Signal(), Signal(6)
         with m.If(self._late):
-            m.d.sync += beyond.eq(self._word[OUT_COUNT.bit_length() - 1])
+            m.d.sync += beyond.eq(self._word)
         m.d.comb += [alu.op.eq(self._op), alu.operand.eq(self._operand),
                      self._done.eq(alu.done & (self.access.ready | ~self.access.valid)),
-                     self.setup.eq(self._op[Op.OUT] & ~beyond), self.data.eq(alu.a)]
-        with m.If(self._op[Op.OUT] & beyond):
+                     self.place.eq(beyond), self.data.eq(alu.a),
+                     self.setup.eq(self._op[Op.OUT] & ~(beyond & (OUT_COUNT | OUT_STATUS)).any())]
+        with m.If(self._op[Op.OUT] & (beyond & OUT_COUNT).any()):
             m.d.sync += counting.eq(alu.a[0])
+        with m.If(self._op[Op.OUT] & (beyond & OUT_STATUS).any()):
+            m.d.sync += self._status.eq(alu.a)
         with m.If(counting):
             m.d.sync += self._cycles.eq(self._cycles + 1)
 
@@ -183,9 +193,14 @@ class Engine(wiring.Component):
         ]
 
     def _host(self, m):
-        request, response = self.host_request, self.host_response
-        m.d.comb += request.ready.eq(self._op[Op.ACK] | self._op[Op.REPLY])
+        request, response, answers = self.host_request, self.host_response, Signal()
+        m.d.sync += [
+            self._seen.eq(request.valid & ~request.ready),
+            self._polled.eq(Cat(request.p.address, request.p.write) == self._status_address)]
+        m.d.comb += [answers.eq(self._seen & self._polled & ~response.valid),
+                     request.ready.eq(self._op[Op.ACK] | self._op[Op.REPLY] | answers)]
         with m.If(response.ready):
             m.d.sync += response.valid.eq(0)
-        with m.If(self._op[Op.REPLY]):
-            m.d.sync += [response.valid.eq(1), response.payload.eq(self._alu.a)]
+        with m.If(answers | self._op[Op.REPLY]):
+            m.d.sync += [response.valid.eq(1),
+                         response.payload.eq(Mux(answers, self._status, self._alu.a))]

@@ -44,7 +44,7 @@ ARGUMENTS = {
     "Columns": {"chip": CHIP, "cycles": CYCLES, "burst": BURST},
     "Counters": {"beat_bytes": CONFIG.bus_bytes},
     "Crc": {},
-    "Engine": {"code": [0], "constants": [0]},
+    "Engine": {"code": [0], "constants": [0], "status_address": 12},
     "Executor": {"ext_bytes": CONFIG.ext_bytes, "bus_bytes": CONFIG.bus_bytes},
     "ExternalMerge": {"bus_bytes": CONFIG.bus_bytes, "count": 3, "reads": 4},
     "ExternalPort": {"bus_bytes": CONFIG.bus_bytes, "outstanding": 4},

@@ -25,6 +25,8 @@ clear:
     jump main
 
 reset:                      # CONTROL.RESET: all but memories and counters
+    ld =1
+    out SHOWN
     ld =0
     out START
     out COUNT
@@ -68,6 +70,18 @@ main_run:
 rest:                       # idle, stopped or not running: no cycle is counted
     ld =0
     out COUNT
+    ld fill0
+    or fill1
+    or fill2
+    jnz rest_busy
+    ld =1
+    jump rest_shown
+rest_busy:
+    ld =0
+rest_shown:
+    or error
+    or waiting
+    out SHOWN
     jump main
 step3:
     jump main
@@ -94,6 +108,9 @@ fail:                       # the first error is kept
     or fail_engine
     or =2
     st error
+    or active
+    or waiting
+    out SHOWN
 fail_end:
     ld return
     go
@@ -167,6 +184,7 @@ known{e}:
     ld waiting
     or ={waiting}
     st waiting
+    out SHOWN
     jump step{next}
 take{e}:
     ld waiting
@@ -191,6 +209,8 @@ taken{e}:
     st fill{e}
     ld ={active}
     st active
+    or waiting
+    out SHOWN
     ld cycles
     st began
     ld =COUNTERS_{e}

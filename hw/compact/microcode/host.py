@@ -91,31 +91,13 @@ host_register:
     st hp
     ld host_address
     jneg write_register
-    ld offset
-    sub =STATUS
-    jz read_status
-    sub =4
+    ld offset               # STATUS does not come here
+    sub =SPACE
     jz read_space
     sub =CYCLES_AFTER_SPACE
     jnz host_read
     ld cycles
     sub cycles_0
-    reply
-    jump host_end
-read_status:                # without the memory, which a product would have to leave
-    ld active
-    or fill0
-    or fill1
-    or fill2
-    jnz status_busy
-    ld =1
-    jump status_word
-status_busy:
-    ld =0
-status_word:
-    or error
-    or active
-    or waiting
     reply
     jump host_end
 read_space:

@@ -2,7 +2,7 @@
 from functools import cache
 
 from systolith.hw.compact.assembler import Assembled, assemble
-from systolith.hw.compact.instructions import OUT_COUNT
+from systolith.hw.compact.instructions import OUT_COUNT, OUT_STATUS
 from systolith.hw.compact.layout import SEMAPHORES, layout, ring_bytes
 from systolith.hw.compact.microcode import control, products
 from systolith.hw.compact.microcode.host import host
@@ -27,13 +27,14 @@ def names(config: Config) -> dict[str, int]:
     places = layout(config)
     result = control.names() | products.names() | {
         "IDENTITY": config.identity, "VERSION": VERSION, "COUNT": OUT_COUNT,
+        "SHOWN": OUT_STATUS,
         "FULL": 1 << config.semaphore_width, "QUEUE_DEPTH": config.queue_depth,
         "EXTERNAL": places.external, "EXTERNAL_BYTES": config.ext_bytes,
         "REGISTERS": places.registers, "REGISTERS_END": places.registers + REGISTER_BYTES,
         "REGISTER_BYTES": REGISTER_BYTES,
         "SEMAPHORES": places.semaphores, "SEMAPHORES_END": places.semaphores + 4 * SEMAPHORES,
         "REG_STATUS_INDEX": places.registers + Register.STATUS + 2,
-        "STATUS": int(Register.STATUS), "CONTROL": int(Register.CONTROL),
+        "SPACE": int(Register.QUEUE_SPACE), "CONTROL": int(Register.CONTROL),
         "CYCLES_AFTER_SPACE": Register.CYCLES - Register.QUEUE_SPACE,
         "SIGNAL_AFTER_CONTROL": Register.SIGNAL - Register.CONTROL,
     }
