@@ -45,7 +45,8 @@ class Alu(wiring.Component):
 
     def _count(self, m):
         """N."""
-        count, repeated = Signal(5), self._any(*_RIGHT, Op.SHL)
+        count = Signal(5)
+        repeated = self._any(*_RIGHT, Op.SHL)
         m.d.comb += self.done.eq(~repeated | (count == 1))
         with m.If(self.op[Op.SETN]):
             m.d.sync += count.eq(self.operand)
@@ -54,7 +55,9 @@ class Alu(wiring.Component):
 
     def _adder(self, m):
         """(33 bits of A plus the operand, its carry last; the sign of the exact sum)."""
-        addend, total, sign = Signal(32), Signal(33), Signal()
+        addend = Signal(32)
+        total = Signal(33)
+        sign = Signal()
         adds = self._any(*_ADDING) | (self.op[Op.MUL] & self.fraction[0])
         m.d.comb += [
             addend.eq(self.operand & adds.replicate(32)),

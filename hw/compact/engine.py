@@ -64,10 +64,12 @@ class Engine(wiring.Component):
         m.submodules.alu = self._alu = Alu()
         self._word = Signal(16)  # the instruction
         self._late = Signal()  # its second cycle
-        self._op, self._operand = Signal(len(Op)), Signal(32)  # what is executed
+        self._op = Signal(len(Op))  # what is executed
+        self._operand = Signal(32)
         self._done = Signal()
         self._return = Signal(CODE_BITS)
-        self._cycles, self._status = Signal(32), Signal(32)
+        self._cycles = Signal(32)
+        self._status = Signal(32)
         self._seen = Signal()  # a request of the host was there in the cycle before
         self._polled = Signal()  # the host's request, seen in the cycle before, is for STATUS
         self._fetch(m)
@@ -81,7 +83,8 @@ class Engine(wiring.Component):
         """What the register of the instruction holds, in its second cycle."""
         m.submodules.registers = instance = MemoryInstance(
             data=MemoryData(shape=32, depth=REGISTERS, init=self._constants))
-        value, write = Signal(32), Signal()
+        value = Signal(32)
+        write = Signal()
         m.d.comb += write.eq(self._late & self._is(Op.ST))
         instance.write_port(domain="sync", addr=self._word[:8], data=self._alu.a, en=write)
         instance.read_port(domain="sync", addr=self._word[:8], data=value, en=~self._late,
@@ -95,8 +98,11 @@ class Engine(wiring.Component):
         """Address of the next instruction, and which of the two cycles this is."""
         m.submodules.code = instance = MemoryInstance(
             data=MemoryData(shape=16, depth=1 << CODE_BITS, init=self._code))
-        here, following, after = Signal(CODE_BITS), Signal(CODE_BITS), Signal(CODE_BITS)
-        started, taken = Signal(), Signal()
+        here = Signal(CODE_BITS)
+        following = Signal(CODE_BITS)
+        after = Signal(CODE_BITS)
+        started = Signal()
+        taken = Signal()
         word = self._word
         instance.read_port(domain="sync", addr=following, data=word, en=self._late | ~started,
                            transparent_for=())
@@ -120,7 +126,9 @@ class Engine(wiring.Component):
 
     def _conditions(self, m):
         """Those of host and array come a cycle late, which is soon enough."""
-        alu, quiet, busy = self._alu, Signal(), Signal()
+        alu = self._alu
+        quiet = Signal()
+        busy = Signal()
         m.d.sync += [quiet.eq(~self._seen | self._polled | self.host_response.valid),
                      busy.eq(self.busy)]
         return {
@@ -165,7 +173,9 @@ class Engine(wiring.Component):
             m.d.sync += self._op.eq(0)
 
     def _execute(self, m):
-        alu, counting, beyond = self._alu, Signal(), Signal(6)
+        alu = self._alu
+        counting = Signal()
+        beyond = Signal(6)
         with m.If(self._late):
             m.d.sync += beyond.eq(self._word)
         m.d.comb += [alu.op.eq(self._op), alu.operand.eq(self._operand),
@@ -193,7 +203,9 @@ class Engine(wiring.Component):
         ]
 
     def _host(self, m):
-        request, response, answers = self.host_request, self.host_response, Signal()
+        request = self.host_request
+        response = self.host_response
+        answers = Signal()
         m.d.sync += [
             self._seen.eq(request.valid & ~request.ready),
             self._polled.eq(Cat(request.p.address, request.p.write) == self._status_address)]

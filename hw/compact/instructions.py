@@ -80,7 +80,7 @@ class Condition(enum.IntEnum):
     EVEN = 10
 
 
-#: Places of ``OUT`` beyond those of the loops: bit 0 lets the cycles be counted; what the host reads
-#: from STATUS.
+#: Places of ``OUT`` beyond those of the loops: bit 0 lets the cycles be counted; the word that the
+#: host reads from STATUS.
 OUT_COUNT = 16
 OUT_STATUS = 32

@@ -134,8 +134,9 @@ class Memories(wiring.Component):
 
     def _answer(self, m, shared, halves, sums):
         """The word of the memory that was read in the cycle before."""
-        upper, space = Signal(), Signal(Space)
         access = self.access
+        upper = Signal()
+        space = Signal(Space)
         m.d.sync += [upper.eq(access.address[2]), space.eq(access.address[-2:])]
         words = {
             Space.SHARED: shared.read_data.word_select(upper, 32),

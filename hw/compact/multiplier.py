@@ -45,7 +45,8 @@ class RowMultiplier(wiring.Component):
         if self._vendor:
             m.submodules.part = self._part()
             return m
-        activation, weights = Signal(signed(8)), Signal(16)
+        activation = Signal(signed(8))
+        weights = Signal(16)
         m.d.sync += activation.eq(self.activation)
         with m.If(self.load):
             m.d.sync += weights.eq(self.weights)

@@ -88,7 +88,8 @@ class CompactLoops(wiring.Component):
             self._address(m, name, issue, level)
         flags = self._flags(m)
         previous = Signal.like(self.beat.acc, name="previous_acc")
-        issued, loaded = Signal(), Signal()
+        issued = Signal()
+        loaded = Signal()
         m.d.sync += [issued.eq(issue), loaded.eq(issue & self.beat.load)]
         with m.If(issue):
             m.d.sync += previous.eq(self.beat.acc)
@@ -114,16 +115,20 @@ class CompactLoops(wiring.Component):
         return flags
 
     def _count(self, m, issue):
-        """(bit k: loop k is in its last iteration, bit k: in its first)."""
-        ends, zeros = Signal(LOOPS), Signal(LOOPS)
+        """(bit k: loop k is in its last iteration, bit k: in its first); all of them registers."""
+        ends = Signal(LOOPS)
+        zeros = Signal(LOOPS)
         step = issue
         for loop in range(LOOPS):
-            count, left = Signal(16, name=f"count_{loop}"), Signal(16, name=f"left_{loop}")
-            m.d.comb += ends[loop].eq(left == 0)
+            count = Signal(16, name=f"count_{loop}")
+            left = Signal(16, name=f"left_{loop}")
+            single = Signal(name=f"single_{loop}")  # the loop has one iteration
             with m.If(step):
-                m.d.sync += [left.eq(Mux(ends[loop], count, left - 1)), zeros[loop].eq(ends[loop])]
+                m.d.sync += [left.eq(Mux(ends[loop], count, left - 1)), zeros[loop].eq(ends[loop]),
+                             ends[loop].eq(Mux(ends[loop], single, left == 1))]
             with m.If(self.write & (self.place == Setup.COUNTS + loop)):
-                m.d.sync += [count.eq(self.data), left.eq(self.data), zeros[loop].eq(1)]
+                m.d.sync += [count.eq(self.data), left.eq(self.data), zeros[loop].eq(1),
+                             single.eq(self.data == 0), ends[loop].eq(self.data == 0)]
             step = step & ends[loop]
         return ends, zeros
 

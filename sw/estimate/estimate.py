@@ -1,8 +1,9 @@
 """From a program to its cycles."""
 from collections.abc import Mapping, Sequence
 
-from systolith.hw.config import Config, ConfigError
+from systolith.hw.config import Config
 from systolith.hw.isa import Command, Engine
+from systolith.sw.estimate.compact import estimate_compact
 from systolith.sw.estimate.external import ExternalMemory
 from systolith.sw.estimate.machine import Machine
 from systolith.sw.estimate.result import Estimate, Timing, counters_of
@@ -26,13 +27,11 @@ def estimate(config: Config, streams: Mapping[Engine, Sequence[Command]],
     StuckError
         When the commands wait for each other.
     ConfigError
-        When the core is compact: its engine serves host and commands in turn, so its cycles depend
-        on when the host asks.
+        When a compact core's commands do not fit its queues.
     """
-    if config.compact:
-        raise ConfigError(f"configuration {config.name!r} has a compact core, which the cycle "
-                          "model does not know; run it on the RTL, or choose another")
     external = external or ExternalMemory()
+    if config.compact:
+        return estimate_compact(config, streams, external)
     records = Machine(config, streams, external).run()
     work = work_of(streams, config, external.gap(config))
     timings = {engine: [Timing(each.accepted + 1, each.end, each.retired) for each in kept]

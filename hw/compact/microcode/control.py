@@ -201,7 +201,9 @@ fetch{e}:
     sub =QUEUE_{e}
     st head{e}
     sub =RING_{e}
-    jnz taken{e}
+    jz wrap{e}              # as long as the other way, so that time depends on no former run
+    jump taken{e}
+wrap{e}:
     st head{e}
 taken{e}:
     ld fill{e}

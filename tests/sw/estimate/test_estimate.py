@@ -30,11 +30,6 @@ def test_nothing_takes_no_time():
     assert result.cycles == 0
 
 
-def test_a_compact_core_is_refused():
-    with pytest.raises(ConfigError, match=r"'ice40up5k' has a compact core, .* run it on the RTL"):
-        estimate(get_config("ice40up5k"), {})
-
-
 def test_states_of_an_engine_never_exceed_the_run():
     program = compile_product(CONFIG, m=20, k=33, n=17).program
     result = estimate(CONFIG, program.commands)
