@@ -72,11 +72,9 @@ class Link(wiring.Component):
     def _send(self, m, executor):
         m.submodules.frame_sender = frames = FrameSender()
         m.submodules.uart_sender = uart = UartSender(step=self._step)
-        # What each decides comes late in its cycle, and a byte takes many on the line.
-        m.submodules.words = words = Stage(shape=AnswerWord())
-        m.submodules.bytes = bytes_ = Stage(shape=8)
-        connect(m, executor.answer, words.i)
-        connect(m, words.o, frames.i)
-        connect(m, frames.o, bytes_.i)
-        connect(m, bytes_.o, uart.i)
+        # What the executor decides comes late in its cycle, and a word takes many on the line.
+        m.submodules.stage = stage = Stage(shape=AnswerWord())
+        connect(m, executor.answer, stage.i)
+        connect(m, stage.o, frames.i)
+        connect(m, frames.o, uart.i)
         m.d.comb += self.tx.eq(uart.line)

@@ -52,12 +52,15 @@ class CompactMachine:
 
     Parameters
     ----------
-    config : Config
     streams : mapping of Engine to sequence of Command
+
+    Attributes
+    ----------
+    timings : dict of Engine to list of Timing
+        Of the commands that have run; a start is when the engine notes it.
     """
 
-    def __init__(self, config: Config, streams: Mapping[Engine, Sequence[Command]]):
-        self._config = config
+    def __init__(self, streams: Mapping[Engine, Sequence[Command]]):
         self._streams = {engine: list(streams.get(engine, ())) for engine in ENGINES}
         self._semaphores = [0] * 16
         self._time = 0
@@ -191,7 +194,7 @@ def estimate_compact(config: Config, streams: Mapping[Engine, Sequence[Command]]
             raise ConfigError(f"the cycle model of a compact core needs all commands in the queues "
                               f"at the start, but {engine.name} has {words} words and a queue of "
                               f"{config.name!r} {config.queue_depth}; run them on the RTL")
-    machine = CompactMachine(config, streams)
+    machine = CompactMachine(streams)
     cycles = machine.run()
     work = work_of(streams, config, external.gap(config))
     counters = Counters(cycles, work.move_bytes, {
