@@ -15,6 +15,14 @@ SIGNALLERS = len(Engine)
 MASK_BITS = 16
 
 
+def _ones(bits, *, less):
+    """How many bits are set, minus ``less``: as tables, where a sum would be a chain of adders."""
+    counts = [number.bit_count() - less for number in range(1 << len(bits))]
+    width = len(bits).bit_length() + 1
+    return Cat(Const(sum((count >> place & 1) << number for number, count in enumerate(counts)),
+                     len(counts)).bit_select(bits, 1) for place in range(width)).as_signed()
+
+
 class Semaphores(wiring.Component):
     """Counts signals and grants starts. A signal counts in the cycle after it was given.
 
@@ -73,7 +81,7 @@ class Semaphores(wiring.Component):
         m = Module()
         positive = Signal(self._count)  # in registers: a grant depends on it
         taken = Signal(self._count)
-        exceeded = Signal(self._count)  # in registers, as what was signalled
+        exceeded = Signal(self._count)
         self._grant(m, positive, taken)
         for index in range(self._count):
             self._update(m, index, positive, taken, exceeded)
@@ -102,18 +110,19 @@ class Semaphores(wiring.Component):
     def _update(self, m, index, positive, taken, exceeded):
         """Whether it is taken is known last, so it only chooses between two sums."""
         value = self.values[index]
-        signals = sum(self.signal[giver][index] for giver in range(self._signallers))
+        signals = Cat(self.signal[giver][index] for giver in range(self._signallers))
+        # What exceeds the range is looked at in the next cycle: this one has a sum already.
+        beyond = Signal(2, name=f"beyond{index}")
+        m.d.comb += exceeded[index].eq(beyond.any())
         totals = []
         for less in range(2):
             total = Signal(self._width + 2, name=f"total{index}_{less}")
             # Only a positive semaphore is taken, so the difference is not negative.
-            m.d.comb += total.eq(value + signals - less)
+            m.d.comb += total.eq(value + _ones(signals, less=less))
             totals.append(total)
         kept, less = totals
         m.d.sync += [
-            exceeded[index].eq(
-                Mux(taken[index], less[self._width:].any(), kept[self._width:].any())),
-            value.eq(Mux(taken[index], less, kept)),
-            positive[index].eq(
-                Mux(taken[index], less[:self._width].any(), kept[:self._width].any())),
+            Cat(value, beyond).eq(Mux(taken[index], less, kept)),
+            # Without a sum: a signal is enough, else one more than is taken must be there.
+            positive[index].eq(signals.any() | Mux(taken[index], value[1:].any(), value.any())),
         ]

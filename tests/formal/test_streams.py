@@ -224,6 +224,8 @@ SENDERS = {
     "Sequencer": (sequencer, None),
     "Stage": (None, None),
     "VectorUnit": (None, lambda m, unit: unit.engine.halt),
+    "WishboneHost": (None, None),
+    "WishboneMemory": (None, None),
 }
 #: Simulated with random stalls only, and by whole chips: who writes to external memory, in which
 #: order, has no invariants yet, and when an engine answers is up to its microprogram.

@@ -24,11 +24,11 @@ def test_sums_are_those_of_numpy(name, size):
     ({"k": 0}, "k must be from 1 to 65535, not 0"),
     ({"m": 1, "k": 8, "n": 70000}, "n must be from 1 to 65535, not 70000"),
     ({"m": 256, "k": 4096}, "the sums of a product 256x4096x1 needs 131072 words (1048576 bytes) "
-     "of activation memory, but configuration 'ice40up5k' has 256 words (2048 bytes); none of the "
+     "of activation memory, but configuration 'ice40up5k' has 512 words (4096 bytes); none of the "
      "named configurations (tiny, tall, sim16, deep16) fits: make it smaller or enlarge that "
      "memory"),
     ({"m": 64, "n": 64}, "the sums of a product 64x1x64 needs 2048 words (16384 bytes) of "
-     "accumulator memory, but configuration 'ice40up5k' has 256 words (2048 bytes); the nearest "
+     "accumulator memory, but configuration 'ice40up5k' has 512 words (4096 bytes); the nearest "
      "configuration that fits is 'tiny'"),
 ])
 def test_sizes_that_cannot_be(size, message):

@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """The array of a compact core against NumPy: loads, rows in two halves, and both signs."""
 import numpy as np
 import pytest
