@@ -358,5 +358,5 @@ def check_one_core(config: Config, what: str) -> None:
     """
     if config.cores > 1:
         raise ConfigError(f"configuration {config.name!r} has {config.cores} cores, but {what} has "
-                          f"one so far; choose {config.core.name!r}, or let a language model write "
-                          "on the functional device")
+                          f"one so far; choose {config.core.name!r}, or run a whole model, which "
+                          "several cores share")
