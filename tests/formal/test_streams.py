@@ -180,9 +180,7 @@ def control_reset(m, control):
 
 
 def interface(m, component, inside):
-    """A node stays where it is."""
     queue_lemmas(m, inside, "arrived", depth=ARRIVED)
-    constant(m, Cat(component.place.x, component.place.y))
 
 
 def host_router(m, component, inside):

@@ -73,7 +73,7 @@ def test_data_are_sent_and_their_reader_waits():
     streams = schedule_mesh([(0, send(3, word=0, remote=8)), (3, product(act=8))], CONFIG)
     data, notify = streams[0][Engine.MOVE]
     assert isinstance(notify, Notify)
-    assert targets(notify, CONFIG) == [3]
+    assert targets(notify, CONFIG, 0) == [3]
     assert streams[3][Engine.MATRIX][0].wait == notify.remote_signal != 0
     assert data.remote_signal == 0
 
@@ -83,7 +83,7 @@ def test_a_buffer_is_sent_again_only_when_it_was_read():
     streams = schedule_mesh(commands, CONFIG)
     credit, = streams[1][Engine.MOVE]
     assert isinstance(credit, Notify)
-    assert targets(credit, CONFIG) == [0]
+    assert targets(credit, CONFIG, 1) == [0]
     assert streams[0][Engine.MOVE][-1].wait == credit.remote_signal != 0
 
 
@@ -150,9 +150,9 @@ def test_every_token_of_a_remote_signal_is_needed():
 def without(streams, core, index):
     """The streams without what a Notify signals and the wait that takes it."""
     notify = streams[core][Engine.MOVE][index]
-    target, = targets(notify, CONFIG)
+    target, = targets(notify, CONFIG, core)
     bit, before = notify.remote_signal, sum(
-        command.remote_signal == notify.remote_signal and targets(command, CONFIG) == [target]
+        command.remote_signal == notify.remote_signal and targets(command, CONFIG, core) == [target]
         for command in streams[core][Engine.MOVE][:index] if isinstance(command, Notify))
     mutant = [{engine: list(queue) for engine, queue in queues.items()} for queues in streams]
     mutant[core][Engine.MOVE][index] = replace(notify, remote_signal=0)
