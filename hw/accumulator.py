@@ -145,7 +145,7 @@ class Accumulator(wiring.Component):
                                                     bus_bytes=config.bus_bytes)
         array_reads, vector_reads, system_reads = Signal(2), Signal(2), Signal(2)
         valid, address = stage
-        half_of_system = system.address[top]
+        half_of_system = system.read.address[top]
         half_of_read = Signal(reset_less=True)
         m.d.sync += half_of_read.eq(read.address[-1])
         for index, half in enumerate(halves):
@@ -154,21 +154,22 @@ class Accumulator(wiring.Component):
             m.d.comb += [
                 array_reads[index].eq(valid & source[0] & here(address[-1])),
                 vector_reads[index].eq(read.valid & here(read.address[-1])),
-                system_reads[index].eq(system.valid & ~system.write & here(half_of_system)),
+                system_reads[index].eq(system.read.valid & here(half_of_system)),
                 half.read.valid.eq(
                     array_reads[index] | vector_reads[index] | system_reads[index]),
                 half.read.address.eq(Mux(
                     array_reads[index], address[:-1],
-                    Mux(vector_reads[index], read.address[:-1], system.address[word_lsb:top]))),
+                    Mux(vector_reads[index], read.address[:-1],
+                        system.read.address[word_lsb:top]))),
             ]
         taken = array_reads | vector_reads
         free = ~Mux(half_of_system, taken[1], taken[0])
         m.d.comb += [
             read.ready.eq(~Mux(read.address[-1], array_reads[1], array_reads[0])),
             read.data.eq(Mux(half_of_read, halves[1].read.data, halves[0].read.data)),
-            system.ready.eq(system.write | free),
-            answer.accept.eq(system.valid & ~system.write & free),
-            answer.lane.eq(Cat(system.address[bus:word_lsb], half_of_system)),
+            system.read.ready.eq(free), system.write.ready.eq(1),
+            answer.accept.eq(system.read.valid & free),
+            answer.lane.eq(Cat(system.read.address[bus:word_lsb], half_of_system)),
             answer.word.eq(Cat(half.read.data for half in halves)),
-            system.read_data.eq(answer.read_data),
+            system.read.data.eq(answer.read_data),
         ]
