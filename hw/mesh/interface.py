@@ -97,7 +97,9 @@ class NetworkInterface(wiring.Component):
     def _receive(self, m):
         layout = packet_layout(self._config)
         m.submodules.arrived = arrived = Queue(shape=layout, depth=ARRIVED, distributed=True)
-        packet, write, done = arrived.o.p, Signal(), Signal()
+        packet = arrived.o.p
+        write = Signal()
+        done = Signal()
         connect(m, wiring.flipped(self.i), arrived.i)
         m.d.comb += [
             write.eq(packet.kind == Kind.WRITE),

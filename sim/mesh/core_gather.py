@@ -14,8 +14,7 @@ def core_gather(core: str, width: int, height: int, *, progress: Progress) -> Ga
 
     Cycles are counted until the move engine of the last core has seen the signals behind all
     parts, so starts of commands are in it. The bound is that of the mesh, see
-    :mod:`systolith.sim.mesh.gather`. Cores have one more: what a core reads to send it and what it
-    receives pass through one bus, so none does better than (n - 1) / n of a link.
+    :mod:`systolith.sim.mesh.gather`.
 
     Parameters
     ----------
