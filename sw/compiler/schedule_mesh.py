@@ -1,9 +1,9 @@
 """From one sequential list of commands of all cores to the streams of each core's engines.
 
 The algorithm is that of :mod:`schedule`, for processes instead of engines: a need between two
-engines of a core becomes a token, one between cores a remote signal of the Send whose data it needs,
-or where its targets wait for different semaphores, of Notifies behind it. Where a core must know
-what no message told it, such as that a buffer has been read, a Notify is put in.
+engines of a core becomes a token, one between cores a remote signal of the Send whose data it
+needs, or where its targets wait for different semaphores, of Notifies behind it. Where a core must
+know what no message told it, such as that a buffer has been read, a Notify is put in.
 """
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence

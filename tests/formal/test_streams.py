@@ -11,10 +11,11 @@ from systolith.hw.config import CORE_SHIFT, REGION_SHIFT, Region
 from systolith.hw.host import HostRequest
 from systolith.hw.host_router import DUE
 from systolith.hw.isa import ENGINES
+from systolith.hw.mesh.config import MeshConfig
 from systolith.hw.mesh.interface import ARRIVED
 from systolith.hw.mover import BEATS_IN_FLIGHT
 from systolith.hw.sdram.requests import READS
-from tests.formal.components import MESH, component_classes, create
+from tests.formal.components import MESH, UNCORE, component_classes, create
 from tests.formal.mutant import break_design
 from tests.formal.prove import constant, given, holds, implies, past, prove, refute
 from tests.formal.queues import queue_lemmas
@@ -97,9 +98,9 @@ def share(m, component, inside):
         ]
 
 
-def fork_lemmas(m, inside, *path):
+def fork_lemmas(m, inside, *path, depth=MESH.queue_depth):
     for _, name, _ in inside.part(*path).subfragments:
-        queue_lemmas(m, inside, *path, name, depth=MESH.queue_depth)
+        queue_lemmas(m, inside, *path, name, depth=depth)
 
 
 def fork(m, component, inside):
@@ -121,10 +122,10 @@ def merge(m, component, inside):
     merge_lemmas(m, inside, Cat(each.valid for each in component.i))
 
 
-def router_lemmas(m, inside, *path):
+def router_lemmas(m, inside, *path, depth=MESH.queue_depth):
     for _, name, _ in inside.part(*path).subfragments:
         if name.endswith("_fork"):
-            fork_lemmas(m, inside, *path, name)
+            fork_lemmas(m, inside, *path, name, depth=depth)
         elif name.endswith("_merge"):
             merge_lemmas(m, inside, inside.signal(*path, name, "request"), *path, name)
 
@@ -133,9 +134,9 @@ def router(m, component, inside):
     router_lemmas(m, inside)
 
 
-def mesh_lemmas(m, inside, *path):
+def mesh_lemmas(m, inside, *path, depth=MESH.queue_depth):
     for _, name, _ in inside.part(*path).subfragments:
-        router_lemmas(m, inside, *path, name)
+        router_lemmas(m, inside, *path, name, depth=depth)
 
 
 def mesh(m, component, inside):
@@ -180,9 +181,6 @@ def control_reset(m, control):
     return past(m, control.reset)
 
 
-#: Component: its invariants, and the condition in which a request may be taken back.
-
-
 def interface(m, component, inside):
     queue_lemmas(m, inside, "arrived", depth=ARRIVED)
 
@@ -214,9 +212,10 @@ def external_merge(m, component, inside):
 def uncore(m, component, inside):
     host_router_lemmas(m, [core.host_response for core in component.cores], inside, "host")
     external_merge_lemmas(m, inside, "external", reads=256)
-    mesh_lemmas(m, inside, "mesh")
+    mesh_lemmas(m, inside, "mesh", depth=MeshConfig.of(UNCORE).queue_depth)
 
 
+#: Component: its invariants, and the condition in which a request may be taken back.
 #: A core that stops at a fault takes back what no memory has accepted; it is reset before it goes
 #: on. CONTROL.RESET takes back everything except what external memory and the host have seen.
 SENDERS = {
