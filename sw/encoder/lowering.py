@@ -55,16 +55,19 @@ class EncoderLowering:
 
     def parts(self) -> dict[str, list[Command]]:
         """The whole run, part by part."""
-        result = {"embedding": [*self.weights.start(), *self.embedding()]}
+        result = {"embedding": [*self.weights.start(), self.powers(), *self.embedding()]}
         for index in range(len(self.model.layers)):
             result |= {f"layer {index} {name}": list(part) for name, part in self.layer(index)}
         result["pool"] = list(self.pool())
         return result
 
+    def powers(self) -> Command:
+        """The function table of softmax, which stays."""
+        return Table(table=EXP2_TABLE, source_base=self.plan.table.base)
+
     def embedding(self) -> Iterator[Command]:
         """Positions, as an exact product with the identity, plus words that lie in ``x`` already.
         """
-        yield Table(table=EXP2_TABLE, source_base=self.plan.table.base)
         yield from self.weights.fetch_norm(0)
         for number, block in enumerate(self.residual.blocks):
             acc, base = self.residual.slot(), self._positions_base(number)
@@ -78,7 +81,7 @@ class EncoderLowering:
     def _positions_base(self, number: int) -> int:
         """First word of the positions of a block in activation memory."""
         words = self.plan.block * 2 * self.tiles.units * self.tiles.unit_in
-        return self.plan.q.base + number % 2 * words
+        return self.plan.positions.base + number % 2 * words
 
     def _position_product(self, block: Span, base: int, acc: int, part: int) -> Command:
         tiles = self.tiles

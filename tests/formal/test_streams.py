@@ -248,6 +248,8 @@ SENDERS = {
     "Sequencer": (sequencer, None),
     "Uncore": (uncore, None),
     "VectorUnit": (None, lambda m, unit: unit.engine.halt),
+    "WishboneHost": (None, None),
+    "WishboneMemory": (None, None),
 }
 
 

@@ -14,14 +14,14 @@ class SystemMaster:
     is late, or when data other than 0 come in a cycle without an answer.
     """
 
-    def __init__(self, dut, prefix: str, *, bus_bytes: int):
+    def __init__(self, dut, prefix: str, *, bus_bytes: int, latency: int = SYSTEM_READ_LATENCY):
         self._read, self._write = (
             {name: dut[f"{prefix}__{way}__{name}"] for name in names} for way, names in (
                 ("read", ("valid", "ready", "address", "data")),
                 ("write", ("valid", "ready", "address", "mask", "data"))))
         self._edge = RisingEdge(dut.clk)
         self._random = random.Random(prefix)
-        self._due: deque[bool] = deque([False] * SYSTEM_READ_LATENCY)
+        self._due: deque[bool] = deque([False] * latency)
         self.bus_bytes = bus_bytes
         self.answers: list[bytes] = []
         for signal in (self._read["valid"], self._read["address"], *(
