@@ -79,7 +79,7 @@ class Control(wiring.Component):
             queue, sequencer = self._engine(m, engine, reset, registers, semaphores, faults,
                                             counters)
             idle.append(sequencer.empty & ~sequencer.pending & ~sequencer.activity.active
-                        & (queue.space == config.queue_depth))
+                        & queue.empty)
         self._watch(m, registers, semaphores, faults, counters)
         if mesh:
             self._mesh(m, registers, semaphores, faults)

@@ -71,6 +71,9 @@ def _check_rate(clocks_per_bit: float) -> None:
 
 
 def _check_size(config: Config, size: int) -> None:
+    if config.compact and size != config.ext_bytes:
+        raise ConfigError(f"the external memory of {config.name!r} is inside its core: leave "
+                          f"--ext-bytes out, or say {config.ext_bytes}")
     least = 2 * config.bus_bytes
     if size & size - 1 or not least <= size <= config.ext_bytes:
         raise ConfigError(

@@ -73,12 +73,12 @@ class Site:
             return self.config
         if count == 1:
             return self.config.core
+        # As near to a square as it can be: then no row is longer than it must be.
         width = next((width for width in range(1, MOST_NODES + 1)
-                      if count % width == 0 and count // width <= MOST_NODES), None)
+                      if count % width == 0 and count // width <= width), None)
         if width is None:
             raise CompileError(f"{count} cores of {self.config.name!r} are left, which are no "
                                f"rectangle with sides up to {MOST_NODES}; leave out one more")
-        width = max(width, count // width)
         return self.config.replace(name=f"{self.config.core.name}@{width}x{count // width}",
                                    mesh_width=width, mesh_height=count // width)
 

@@ -246,17 +246,20 @@ SENDERS = {
     "Rows": (rows, lambda m, rows: rows.hold),
     "Sdram": (sdram, forgotten),
     "Sequencer": (sequencer, None),
+    "Stage": (None, None),
     "Uncore": (uncore, None),
     "VectorUnit": (None, lambda m, unit: unit.engine.halt),
     "WishboneHost": (None, None),
     "WishboneMemory": (None, None),
 }
+#: Simulated with random stalls only: when an engine answers is up to its microprogram.
+SIMULATED = {"CompactCore", "Engine"}
 
 
 def test_every_sender_is_proven():
     sending = {name for name in component_classes()
                if any(stream.outgoing for stream in handshakes(create(name)))}
-    assert sending == SENDERS.keys()
+    assert sending == SENDERS.keys() | SIMULATED
 
 
 @pytest.mark.parametrize("name", SENDERS)
