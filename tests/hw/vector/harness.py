@@ -51,7 +51,8 @@ class Harness:
         """Reset, fill all memories with random contents on both sides."""
         dut = self.dut
         for port in SYSTEM.values():
-            for name in ("valid", "write", "address", "mask", "data"):
+            for name in ("read__valid", "read__address", "write__valid", "write__address",
+                         "write__mask", "write__data"):
                 dut[f"{port}__{name}"].value = 0
         dut.engine__halt.value = dut.acc__ready.value = 0
         dut.acc__data.value = 0
