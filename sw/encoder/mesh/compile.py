@@ -1,9 +1,4 @@
-"""An encoder on several cores, each with a part of the positions of a text.
-
-A core has its positions from the embedding to the last norm, and uses all weights: they come out of
-external memory once and go around through the mesh. Only keys and values cross it besides. Nothing
-is added across cores, so all integers are those of a single core.
-"""
+"""Compilation of an encoder for the cores of a mesh, and its runs on a cluster."""
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,21 +11,22 @@ from systolith.sw.compiler.errors import CompileError
 from systolith.sw.compiler.fields import Span
 from systolith.sw.compiler.gather import in_order
 from systolith.sw.compiler.image import Place
+from systolith.sw.compiler.layout import ceil_div
 from systolith.sw.compiler.schedule_mesh import schedule_mesh
-from systolith.sw.compiler.sharing import tiled
+from systolith.sw.compiler.stationary import stationary
 from systolith.sw.compiler.tokens import check_tokens, with_tokens
 from systolith.sw.compiler.verifier import verify_mesh
 from systolith.sw.encoder.compiled import EmbeddingResult, check_text, count_macs
-from systolith.sw.encoder.lowering import EncoderLowering
-from systolith.sw.encoder.plan import plan_encoder
-from systolith.sw.encoder.shared_stream import SharedImage, SharedStream
+from systolith.sw.encoder.mesh.lowering import MeshLowering
+from systolith.sw.encoder.mesh.plan import plan_mesh
+from systolith.sw.encoder.mesh.share import shares_of
+from systolith.sw.encoder.mesh.stream import MeshStream, SharedImage
+from systolith.sw.encoder.plan import Tiles
 from systolith.sw.reference.encoder import QuantizedEncoder, embed
 from systolith.sw.runtime.cluster import Cluster
 from systolith.sw.runtime.device import DEFAULT_MAX_CYCLES, Counters, slowest
 from systolith.sw.runtime.mesh_program import MeshProgram
-
-#: Cores that share an encoder at most: each needs a semaphore for each other, twice.
-MOST_CORES = 4
+from systolith.sw.runtime.program import Section
 
 
 @dataclass(frozen=True)
@@ -42,7 +38,7 @@ class CompiledMeshEncoder:
     program : MeshProgram
     model : QuantizedEncoder
     positions : sequence of Span
-        Of each core.
+        Those whose words each core loads.
     valid : int
         Positions that are tokens.
     output : Place
@@ -94,36 +90,27 @@ def compile_encoder_mesh(model: QuantizedEncoder, config: Config, *, length: int
                          valid: int | None = None, name: str = "encoder") -> CompiledMeshEncoder:
     """Compile an encoder for texts of ``length`` positions on the cores of a mesh.
 
-    Parameters and errors are those of :func:`compile_encoder`; besides, every core needs a tile of
-    positions, and there are at most :data:`MOST_CORES` cores.
+    Parameters and errors are those of :func:`compile_encoder`; besides, there are limits of the
+    mesh, see :func:`shares_of`.
     """
     valid, what = check_text(model, config, length, valid), f"{name} at length {length}"
-    positions = _positions(config, length)
-    plan = plan_encoder(model, config, length, valid, what, positions[0][1])
-    image, cores, outputs = SharedImage(config), list[list[Command]](), list[Place]()
-    for number, own in enumerate(positions):
-        weights = SharedStream(model, plan.of(own), config, image, number)
-        parts = EncoderLowering(model, plan.of(own), weights, config, number).parts()
-        cores.append([command for part in parts.values() for command in part])
-        outputs.append(weights.output)
+    shares = shares_of(model, config, length)
+    plan = plan_mesh(model, config, length, valid, shares[0], what)
+    image, blocks = SharedImage(config), ceil_div(plan.length, plan.block)
+    cores, streams = list[list[Command]](), list[MeshStream]()
+    for share in shares:
+        tiles = Tiles.of(model, config, share.heads[1] - share.heads[0])
+        own = plan.of(share, tiles)
+        streams.append(MeshStream(model, own, config, image))
+        lowering = MeshLowering(model, own, streams[-1], config, blocks)
+        cores.append([stationary(command) for command in lowering.commands()])
     image.check(what)
-    streams = schedule_mesh(in_order(cores), config)
-    verify_mesh(config, streams)
-    program = MeshProgram(config, streams, {0: tuple(image.sections)}, name,
+    sections: dict[int, list[Section]] = {
+        number: stream.resident for number, stream in enumerate(streams)}
+    sections[0] = [*image.sections, *sections[0]]
+    commands = schedule_mesh(in_order(cores), config)
+    verify_mesh(config, commands)
+    program = MeshProgram(config, commands, sections, name,
                           count_macs(model, config, length, valid))
-    return CompiledMeshEncoder(program, model, positions, valid, outputs[0])
-
-
-def _positions(config: Config, length: int) -> list[Span]:
-    """Positions of each core in whole tiles; the first has the most."""
-    if config.cores > MOST_CORES:
-        raise CompileError(f"configuration {config.name!r} has {config.cores} cores, but one "
-                           f"encoder runs on at most {MOST_CORES}, such as 'mesh4'")
-    granule = max(config.rows, config.cols)
-    least = (config.cores - 1) * granule + 1
-    if length < least:
-        raise CompileError(f"length must be at least {least} on the {config.cores} cores of "
-                           f"{config.name!r}, {granule} positions a core, not {length}; compile a "
-                           "longer text of which fewer positions are valid, or take "
-                           f"{config.core.name!r}")
-    return tiled(length, granule, config.cores)
+    return CompiledMeshEncoder(program, model, [share.embedded for share in shares], valid,
+                               streams[0].output)
