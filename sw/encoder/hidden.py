@@ -85,7 +85,7 @@ class HiddenLowering:
     def down(self, group: Group, place: Slot, block: Span, hidden: HiddenRows,
              columns: Span | None = None) -> Iterator[Command]:
         """Hidden rows to ``columns`` of the residual, all for None."""
-        acc, tiles = self.residual.slot(), self.tiles
+        acc = self.residual.slot()
         words = ceil_div(group.down.weight.shape[0], self.config.rows)
         stride = self.residual.stride(columns)
         yield Product(

@@ -66,7 +66,8 @@ class Tiles:
             heads=heads, head_in=head_in, head_out=head_out, query_beats=queries // lanes,
             query_stride=ceil_div(queries, cols),
             value_beats=heads * head_out * cols // lanes, value_stride=heads * head_out,
-            group_in=group_in, group_out=ceil_div(model.group, cols), group_beats=group_in * rows // lanes,
+            group_in=group_in, group_out=ceil_div(model.group, cols),
+            group_beats=group_in * rows // lanes,
             group_stride=ceil_div(group_in * rows, cols), unit=unit,
             units=ceil_div(model.width, unit), unit_in=unit // rows, unit_out=unit // cols)
 

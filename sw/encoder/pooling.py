@@ -14,7 +14,8 @@ from systolith.hw.isa import (
     Sink,
     Source,
 )
-from systolith.sw.compiler.fields import accumulators, spans, tensor
+from systolith.sw.compiler.fields import Span, accumulators, spans, tensor
+from systolith.sw.compiler.layout import ceil_div
 from systolith.sw.encoder.plan import EncoderPlan
 from systolith.sw.encoder.residual import Residual
 from systolith.sw.reference.encoder import UNIT_BITS, QuantizedEncoder
@@ -38,20 +39,25 @@ class Pooling:
 
     def rows(self) -> Iterator[Command]:
         """The core's tokens as weights."""
-        plan, rows = self.plan, self.config.rows
-        for start, end in spans(plan.tokens, plan.block):
+        for block in spans(self.plan.tokens, self.plan.block):
+            yield from self.block(block)
+
+    def block(self, block: Span) -> Iterator[Command]:
+        """Those of a block of positions that are tokens as weights."""
+        plan, start, end = self.plan, block[0], min(block[1], self.plan.tokens)
+        if start < end:
             position = plan.first + start
             yield Pass(**self.residual.source((start, end)), scale=Scale.COLUMN,
                        const_base=plan.pool_in.base, output=Output.INT8, sink=Sink.WGT_ROWS,
-                       position=position, sink_base=plan.pool.base + position // rows,
+                       position=position, sink_base=plan.pool.base + position // self.config.rows,
                        sink_row_stride=1, sink_tile_stride=plan.key_tiles)
 
     def mean(self) -> Iterator[Command]:
         """Mean of all rows, over its length, in the first words of ``u``."""
-        plan, tiles, rows = self.plan, self.plan.tiles, self.config.rows
+        plan, tiles = self.plan, self.plan.tiles
         acc = self.residual.slot()
-        yield Product(count0=-(-plan.valid // rows), act0_stride=1, wgt0_stride=1, count1=1,
-                      count2=tiles.width_out, wgt2_stride=plan.key_tiles, acc2_stride=1,
+        yield Product(count0=ceil_div(plan.valid, self.config.rows), act0_stride=1, wgt0_stride=1,
+                      count1=1, count2=tiles.width_out, wgt2_stride=plan.key_tiles, acc2_stride=1,
                       act_base=plan.ones.base, wgt_base=plan.pool.base, acc_base=acc)
         shape = {"rows": 1, "beats": tiles.width_beats, "valid": self.model.width}
         sums = {**accumulators(acc, tiles.width_stride), **shape}

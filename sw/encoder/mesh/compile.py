@@ -1,14 +1,14 @@
 """Compilation of an encoder for the cores of a mesh, and its runs on a cluster."""
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
 from systolith.hw.config import Config
-from systolith.hw.isa import Command
+from systolith.hw.isa import Command, Engine
 from systolith.sw.compiler.errors import CompileError
-from systolith.sw.compiler.fields import Span
 from systolith.sw.compiler.gather import in_order
 from systolith.sw.compiler.image import Place
 from systolith.sw.compiler.layout import ceil_div
@@ -37,18 +37,19 @@ class CompiledMeshEncoder:
     ----------
     program : MeshProgram
     model : QuantizedEncoder
-    positions : sequence of Span
-        Those whose words each core loads.
+    positions : sequence of sequence of int
+        Those whose words each core loads, in this order.
     valid : int
         Positions that are tokens.
-    output : Place
-        The embedding in external memory.
+    words, output : Place
+        The vocabulary and the embedding in external memory.
     """
 
     program: MeshProgram
     model: QuantizedEncoder
-    positions: Sequence[Span]
+    positions: Sequence[Sequence[int]]
     valid: int
+    words: Place
     output: Place
 
     @property
@@ -79,11 +80,17 @@ class CompiledMeshEncoder:
             raise CompileError(f"the text has {len(ids)} tokens, but the encoder was compiled for "
                                f"{self.valid}")
         check_tokens(ids, self.model.vocabulary, self.program.model)
-        cluster.run([with_tokens(streams, ids[slice(*own)]) for streams, own in
-                     zip(self.program.commands, self.positions, strict=True)])
+        cluster.run(self._queues(ids))
         counters = slowest(cluster.wait(max_cycles))
         data = cluster.cores[0].read(self.output.memory, self.output.offset, self.output.size)
         return np.frombuffer(data, "<i2")[:self.model.width].astype(np.int16), counters
+
+
+    def _queues(self, ids: Sequence[int]) -> list[dict[Engine, list[Command]]]:
+        """The commands of each core; what is no token has the word of token 0."""
+        padded = [*ids, *[0] * (max(chain(*self.positions)) + 1 - len(ids))]
+        return [with_tokens(streams, [padded[position] for position in own], self.words.offset)
+                for streams, own in zip(self.program.commands, self.positions, strict=True)]
 
 
 def compile_encoder_mesh(model: QuantizedEncoder, config: Config, *, length: int,
@@ -97,13 +104,15 @@ def compile_encoder_mesh(model: QuantizedEncoder, config: Config, *, length: int
     shares = shares_of(model, config, length)
     plan = plan_mesh(model, config, length, valid, shares[0], what)
     image, blocks = SharedImage(config), ceil_div(plan.length, plan.block)
-    cores, streams = list[list[Command]](), list[MeshStream]()
+    cores, streams, embedded = list[list[Command]](), list[MeshStream](), list[list[int]]()
     for share in shares:
         tiles = Tiles.of(model, config, share.heads[1] - share.heads[0])
         own = plan.of(share, tiles)
         streams.append(MeshStream(model, own, config, image))
         lowering = MeshLowering(model, own, streams[-1], config, blocks)
         cores.append([stationary(command) for command in lowering.commands()])
+        embedded.append([own.first + row for block in lowering.blocks
+                         for row in range(*share.embedded(block))])
     image.check(what)
     sections: dict[int, list[Section]] = {
         number: stream.resident for number, stream in enumerate(streams)}
@@ -112,5 +121,5 @@ def compile_encoder_mesh(model: QuantizedEncoder, config: Config, *, length: int
     verify_mesh(config, commands)
     program = MeshProgram(config, commands, sections, name,
                           count_macs(model, config, length, valid))
-    return CompiledMeshEncoder(program, model, [share.embedded for share in shares], valid,
+    return CompiledMeshEncoder(program, model, embedded, valid, streams[0].words,
                                streams[0].output)

@@ -9,9 +9,10 @@ from collections.abc import Iterator
 
 from systolith.hw.config import Config
 from systolith.hw.isa import Command, Product, Table
-from systolith.sw.compiler.fields import Span, spans
+from systolith.sw.compiler.fields import Span
 from systolith.sw.compiler.gather import MEET
 from systolith.sw.compiler.softmax import EXP2_TABLE
+from systolith.sw.compiler.stationary import paired
 from systolith.sw.encoder.embedding import EmbeddingLowering
 from systolith.sw.encoder.mesh.attention import MeshAttention
 from systolith.sw.encoder.mesh.exchange import MeshExchange
@@ -22,6 +23,13 @@ from systolith.sw.encoder.pooling import Pooling
 from systolith.sw.encoder.projections import ProjectionLowering
 from systolith.sw.encoder.residual import Residual
 from systolith.sw.reference.encoder import QuantizedEncoder
+
+#: Blocks that are embedded before the first is normalized.
+AHEAD = 2
+
+#: Blocks whose norm before the feed-forward network stands behind the first blocks' hidden rows,
+#: which are sooner wanted.
+LATE = 2
 
 #: Blocks of a layer's keys and values that stand before the last block of the layer before, whose
 #: hidden rows are on their way then.
@@ -47,6 +55,7 @@ class MeshLowering:
         self.share, self.tiles = plan.share, plan.tiles
         self.residual = Residual(model, plan, config)
         self.exchange = MeshExchange(plan, self.residual, config)
+        self.pooling = Pooling(model, plan, self.residual, config)
         own = self.residual.blocks
         #: Blocks of rows; cores that have fewer have empty ones.
         self.blocks: list[Span] = own + [(plan.length, plan.length)] * (blocks - len(own))
@@ -54,7 +63,7 @@ class MeshLowering:
 
     def commands(self) -> Iterator[Command]:
         """The whole run."""
-        yield from self._embedding()
+        yield from self._start()
         for index in range(len(self.model.layers)):
             yield from self._keys_and_values(index)
             yield from self._queries(index)
@@ -66,24 +75,29 @@ class MeshLowering:
             yield from self._feed_forward(index)
         yield from self._pool()
 
-    def _embedding(self) -> Iterator[Command]:
-        """The rows that the core embeds, to its row of cores."""
+    def _start(self) -> Iterator[Command]:
+        """What stays in the core, and the first blocks."""
         yield from self.weights.start()
         yield Table(table=EXP2_TABLE, source_base=self.plan.table.base)
-        embedding = EmbeddingLowering(self.model, self.plan, self.residual)
-        first, last = (position - self.plan.first for position in self.share.embedded)
-        blocks = [(first + start, first + end) for start, end in
-                  spans(last - first, self.plan.block)]
-        for number, block in enumerate(blocks):
+        for number in range(AHEAD):
+            yield from self._embedded(number)
+
+    def _embedded(self, number: int) -> Iterator[Command]:
+        """The rows of a block that the core embeds, to its row of cores."""
+        if number >= len(self.blocks):
+            return
+        block = self.share.embedded(self.blocks[number])
+        if block[0] < block[1]:
+            embedding = EmbeddingLowering(self.model, self.plan, self.residual)
             base = embedding.base(number)
-            yield from self.weights.positions(block, base)
+            yield from self.weights.embedded(block, base)
             yield from embedding.block(block, base)
             yield from self.exchange.rows(block)
         yield MEET
 
     def _normalized(self, block: Span, number: int, *, last: bool = False) -> Iterator[Command]:
-        """A norm of a block of rows, and unless it is the last one of the model, the block as INT8.
-        """
+        """A norm of a block of rows, and unless it is the last one of the model, the block as INT8;
+        else its tokens for the mean."""
         if block[0] == block[1]:
             return
         yield from self.weights.need(f"norm{number}")
@@ -91,6 +105,8 @@ class MeshLowering:
         yield from self.residual.norm(block, norm)
         if not last:
             yield from self.residual.smooth(block, norm, self._rows(block), self.plan.length)
+        elif self.share.place == 0:
+            yield from self.pooling.block(block)
 
     def _rows(self, block: Span) -> int:
         """First word of a block's INT8 rows."""
@@ -101,7 +117,8 @@ class MeshLowering:
         """Products and drains of a block."""
         if not self.tiles.heads or block[0] == block[1]:
             return [], []
-        lowering = ProjectionLowering(self.model, self.plan.layer(index), self.residual, self.config)
+        lowering = ProjectionLowering(self.model, self.plan.layer(index), self.residual,
+                                      self.config)
         pairs = [lowering.projection(kind, self.weights.place(f"{kind}{index}"), block,
                                      self._rows(block), self.plan.length) for kind in kinds]
         return [product for product, _ in pairs], [drain for _, drain in pairs]
@@ -112,9 +129,10 @@ class MeshLowering:
     def _keys_and_values(self, index: int) -> Iterator[Command]:
         """Keys and values of the blocks that are left, to the column of cores."""
         pending: list[Command] = []
-        for block in self.blocks[self._early:]:
+        for number, block in enumerate(self.blocks[self._early:]):
             if index == 0:
                 yield from self._normalized(block, 0)
+                yield from self._embedded(number + AHEAD)
             yield from self.weights.need(*self._parts("kv", index))
             yield from pending
             products, pending = self._projected("kv", index, block)
@@ -142,30 +160,34 @@ class MeshLowering:
             if isinstance(each, Product)))
 
     def _output_block(self, index: int, block: Span) -> list[Command]:
-        """Output product of a block, then its drain."""
+        """Output product of a block, then its drain. It stays in pairs of rows, so that the drains
+        and the last mixed values pass the array."""
         if block[0] == block[1] or self.share.columns[0] == self.share.columns[1]:
             return []
         lowering = ProjectionLowering(self.model, self.plan, self.residual, self.config)
-        return list(lowering.output(self.weights.place(f"out{index}"), block, self.share.columns))
+        commands = lowering.output(self.weights.place(f"out{index}"), block, self.share.columns)
+        return [each for command in commands for each in paired(command)]
 
     def _first_output(self, index: int) -> list[Command]:
         return self._output_block(index, self.blocks[0])
 
     def _output(self, index: int, started: list[Command]) -> Iterator[Command]:
-        """Output columns of each block, then norm and INT8 of the block before."""
-        for number in range(len(self.blocks) + 1):
-            if number < len(self.blocks):
-                block = self.blocks[number]
-                commands = started if number == 0 else self._output_block(index, block)
-                yield from commands
-                yield from self.exchange.columns(block)
-                yield from self._ahead(commands)
+        """Output columns of each block, then its norm and INT8: while its columns are exchanged,
+        the vector unit leaves them vector memory."""
+        for number, block in enumerate(self.blocks):
+            commands = started if number == 0 else self._output_block(index, block)
+            yield from commands
+            yield from self.exchange.columns(block)
+            yield from self._ahead(commands)
             if number + 1 == len(self.blocks):
                 self.weights.done(f"out{index}")
-            if number:
-                yield from self._normalized(self.blocks[number - 1], 2 * index + 1)
             yield MEET
-        self.weights.done(f"norm{2 * index + 1}")
+            if number < len(self.blocks) - self._late:
+                yield from self._normalized(block, 2 * index + 1)
+
+    @property
+    def _late(self) -> int:
+        return LATE if len(self.blocks) > LATE else 0
 
     def _feed_forward(self, index: int) -> Iterator[Command]:
         """Up of a block, norm of that two before, down of that before."""
@@ -180,6 +202,10 @@ class MeshLowering:
                 commands = list(network.up(step, self.blocks[step]))
                 yield from commands
                 yield from self._ahead(commands)
+                if step < self._late:
+                    yield from self._normalized(self.blocks[step - self._late], 2 * index + 1)
+            if step == self._late:
+                self.weights.done(f"norm{2 * index + 1}")
             elif step == count and not last:
                 products, early = self._early_keys(index + 1)
                 yield from products
@@ -205,7 +231,7 @@ class MeshLowering:
         products with what they need, and drains."""
         count = max(0, min(EARLY, len(self.blocks) - 2))
         names = self._parts("kv", index)
-        if not all([self.weights.ready(name) for name in names]):
+        if not all(map(self.weights.ready, names)):
             return [], []
         commands, drains = list(self.weights.need(*names)), list[Command]()
         for block in self.blocks[:count]:
@@ -216,12 +242,9 @@ class MeshLowering:
         return commands, drains
 
     def _pool(self) -> Iterator[Command]:
-        """Rows that exist as weights, then in one core the embedding and its store."""
-        pooling = Pooling(self.model, self.plan, self.residual, self.config)
-        if self.share.place == 0:
-            yield from pooling.rows()
+        """In one core, the embedding and its store."""
         yield from self.exchange.pooled()
         yield MEET
         if self.share.leads:
-            yield from pooling.mean()
+            yield from self.pooling.mean()
             yield from self.weights.finish()

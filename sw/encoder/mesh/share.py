@@ -34,8 +34,6 @@ class Share:
         Cores with the same positions, and those with the same heads.
     positions : Span
         Of the text.
-    embedded : Span
-        Those of them that this core embeds for its row.
     all_heads, all_columns, all_groups : sequence of Span
         By place in the row: heads, columns of the residual, groups of the feed-forward network.
     """
@@ -45,7 +43,6 @@ class Share:
     row: Area
     column: Area
     positions: Span
-    embedded: Span
     all_heads: Sequence[Span]
     all_columns: Sequence[Span]
     all_groups: Sequence[Span]
@@ -78,6 +75,11 @@ class Share:
             groups=tuple(dataclasses.replace(group, down=_columns(group.down, columns))
                          for group in layer.groups))
 
+    def embedded(self, block: Span) -> Span:
+        """The rows of a block that this core embeds for its row of cores."""
+        first, last = even(block[1] - block[0], self.row.cores)[self.place]
+        return block[0] + first, block[0] + last
+
     @property
     def leads(self) -> bool:
         """Whether this core gives the embedding."""
@@ -106,9 +108,9 @@ def shares_of(model: QuantizedEncoder, config: Config, length: int) -> list[Shar
     granule = max(config.rows, config.cols)
     least = (rows - 1) * granule + 1
     if length < least:
-        raise CompileError(f"length must be at least {least} on the {rows} rows of {config.name!r}, "
-                           f"{granule} positions a row, not {length}; compile a longer text of "
-                           f"which fewer positions are valid, or take {config.core.name!r}")
+        raise CompileError(f"length must be at least {least} on the {rows} rows of "
+                           f"{config.name!r}, {granule} positions a row, not {length}; compile "
+                           "a longer text of which fewer positions are valid, or take {config.core.name!r}")
     positions, shares = tiled(length, granule, rows), []
     heads, groups = even(model.heads, columns), even(len(model.layers[0].groups), columns)
     residual = tiled(model.width, config.cols, columns)
@@ -116,11 +118,9 @@ def shares_of(model: QuantizedEncoder, config: Config, length: int) -> list[Shar
         y, x = divmod(number, width)
         row, place = (Area(0, width - 1, 0, height - 1), number) if rows == 1 else (
             Area(0, width - 1, y, y), x)
-        own = positions[number // columns]
-        first, last = even(own[1] - own[0], columns)[place]
         shares.append(Share(
             number=number, place=place, row=row,
-            column=Area(x, x, y, y) if rows == 1 else Area(x, x, 0, height - 1), positions=own,
-            embedded=(own[0] + first, own[0] + last), all_heads=heads, all_columns=residual,
+            column=Area(x, x, y, y) if rows == 1 else Area(x, x, 0, height - 1),
+            positions=positions[number // columns], all_heads=heads, all_columns=residual,
             all_groups=groups))
     return shares

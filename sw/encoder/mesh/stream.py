@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from systolith.hw.config import Config, Region
 from systolith.hw.isa import Command, Load
 from systolith.sw.compiler.allocate import NAMES, Buffer, CapacityError
+from systolith.sw.compiler.fields import Span
 from systolith.sw.compiler.image import Image, Place
 from systolith.sw.compiler.tokens import token_loads
 from systolith.sw.compiler.window import Window
@@ -74,16 +75,20 @@ class MeshStream(WeightStream):
     # Loads -----------------------------------------------------------------------------------
 
     def start(self) -> Iterator[Command]:
-        """A load for each position that the core embeds (of token 0: the driver puts the token's
-        address in), then what stays in the core."""
-        plan, word = self.plan, self.config.word_bytes(Region.VEC)
-        first, last = (position - plan.first for position in self.share.embedded)
-        row = self.tiles.width_beats * word
-        yield from token_loads(self.words.offset, last - first, row,
-                               plan.x.base * word + first * row)
+        """What stays in the core."""
+        plan = self.plan
         self.image.add("identity", plan.identity, self.data.identity())
         self.image.add("exp2", plan.table, exp2_table().astype("<i2").tobytes())
         yield from self._loads()
+
+    def embedded(self, block: Span, base: int) -> Iterator[Command]:
+        """A load for each position of a block (of token 0: the driver puts the token's address in),
+        and positions to activation memory from word ``base`` on."""
+        word = self.config.word_bytes(Region.VEC)
+        row = self.tiles.width_beats * word
+        yield from token_loads(self.words.offset, block[1] - block[0], row,
+                               self.plan.x.base * word + block[0] * row)
+        yield from self.positions(block, base)
 
     def pooling(self) -> Iterator[Command]:
         """Constants of the end of a run."""
