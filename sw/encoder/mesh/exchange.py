@@ -12,7 +12,7 @@ from systolith.hw.isa import Command, Pass, Sink
 from systolith.sw.compiler.fields import Span
 from systolith.sw.compiler.gather import Gather
 from systolith.sw.compiler.layout import ceil_div
-from systolith.sw.encoder.mesh.plan import SLOTS, MeshPlan
+from systolith.sw.encoder.mesh.plan import STAGES, MeshPlan
 from systolith.sw.encoder.residual import Residual
 
 
@@ -112,6 +112,6 @@ class MeshExchange:
 
     def _stage(self, number: int) -> int:
         stage = self.plan.stage
-        return stage.base + number % SLOTS * (stage.words // SLOTS)
+        return stage.base + number % STAGES * (stage.words // STAGES)
 
 

@@ -67,10 +67,10 @@ class MeshLowering:
         for index in range(len(self.model.layers)):
             yield from self._keys_and_values(index)
             yield from self._queries(index)
-            if index + 1 == len(self.model.layers) and self.share.place == 0:
-                yield from self.weights.pooling()
             attention = MeshAttention(self.model, self.plan, self.exchange, self.config, index)
             yield from attention.commands(self.blocks, self._first_output(index))
+            if index + 1 == len(self.model.layers) and self.share.place == 0:
+                yield from self.weights.pooling()
             yield from self._output(index, attention.output_started)
             yield from self._feed_forward(index)
         yield from self._pool()

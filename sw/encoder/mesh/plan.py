@@ -14,8 +14,12 @@ from systolith.sw.encoder.mesh.share import Share
 from systolith.sw.encoder.plan import EncoderPlan, Places, Tiles, row_places
 from systolith.sw.reference.encoder import QuantizedEncoder
 
-#: Blocks of rows that a row of cores exchanges at once: one is used, the next one comes.
-SLOTS = 2
+#: Blocks of hidden rows: one is used, the next one comes, and the last one's place is only taken
+#: again when its columns of the residual, which come back, say that all cores have used it.
+SLOTS = 3
+
+#: Blocks that wait to be sent: one is written while the one before is on its way.
+STAGES = 2
 
 #: Blocks of a core's positions, where these are many enough: the exchange of one is behind the
 #: products of the others.
@@ -29,10 +33,12 @@ class MeshPlan(EncoderPlan):
     A core has ``length`` positions of a text from the ``first`` on. Besides what
     :class:`EncoderPlan` says: ``q`` has the mixed values of all heads of the model, word
     ``(head * head_in + tile) * T + position``, and queries in the places of the own ones; ``h`` is
-    ``tile * T + position``. ``hidden``, in the place of ``q``, has :data:`SLOTS` blocks of all
-    groups, word ``((slot * groups + group) * group_in + tile) * block + row``, and
-    ``hidden_scales`` their scales, ``scale_rows`` words a block and group. ``stage`` has in weight
-    memory, where the array leaves room for reads, what is sent from there, :data:`SLOTS` blocks.
+    ``tile * T + position``. ``hidden``, in the place of ``q`` where both do not fit, has
+    :data:`SLOTS` blocks of all groups, word
+    ``((slot * groups + group) * group_in + tile) * block + row``, and ``hidden_scales`` their
+    scales, ``scale_rows`` words a block and group. ``stage`` has in weight
+    memory, where the array leaves room for reads, what is sent from there, :data:`STAGES` blocks.
+    ``ones`` is in the place of a ``p``.
     ``all_keys`` and ``all_values`` are used in turn by the layers. ``windows`` are for what is
     loaded.
     """
@@ -125,11 +131,16 @@ def _block(own: int, stride: int, config: Config) -> int:
 def _activations(take: Allocator, model: QuantizedEncoder, tiles: Tiles, own: int, block: int,
                  depth: int, key_tiles: int, groups: int) -> Places:
     positions = 2 * block * 2 * tiles.units * tiles.unit_in
-    shared = take.take(Region.ACT, max(own * model.heads * tiles.head_in, positions,
-                                       SLOTS * groups * block * tiles.group_in))
-    return {"q": shared, "hidden": shared, "h": take.take(Region.ACT, own * tiles.width_in),
-            "p": take.several(depth, Region.ACT, block * key_tiles),
-            "ones": take.take(Region.ACT, key_tiles)}
+    mixed = max(own * model.heads * tiles.head_in, positions)
+    hidden = SLOTS * groups * block * tiles.group_in
+    rows = take.take(Region.ACT, own * tiles.width_in)
+    p = take.several(depth, Region.ACT, block * key_tiles)
+    if mixed + hidden <= take.free(Region.ACT):
+        q, hidden_rows = take.take(Region.ACT, mixed), take.take(Region.ACT, hidden)
+    else:
+        q = hidden_rows = take.take(Region.ACT, max(mixed, hidden))
+    return {"q": q, "hidden": hidden_rows, "h": rows, "p": p,
+            "ones": Buffer(Region.ACT, p[0].base, key_tiles)}
 
 
 def _weights(take: Allocator, tiles: Tiles, length: int, key_tiles: int, block: int, sent: bool,
@@ -140,7 +151,7 @@ def _weights(take: Allocator, tiles: Tiles, length: int, key_tiles: int, block: 
     keys = take.several(count, Region.WGT,
                         ceil_div(length, config.cols) * tiles.heads * tiles.head_in)
     values = take.several(count, Region.WGT, tiles.value_stride * key_tiles)
-    stage = SLOTS * ceil_div(block, config.rows) * max(tiles.heads * tiles.head_in, tiles.group_in)
+    stage = STAGES * ceil_div(block, config.rows) * max(tiles.heads * tiles.head_in, tiles.group_in)
     return {"keys": keys[0], "values": values[0], "all_keys": keys, "all_values": values,
             "pool": take.take(Region.WGT, key_tiles * tiles.width_stride),
             "identity": take.take(Region.WGT, tiles.unit_out * 2 * tiles.unit_in),

@@ -110,7 +110,8 @@ def shares_of(model: QuantizedEncoder, config: Config, length: int) -> list[Shar
     if length < least:
         raise CompileError(f"length must be at least {least} on the {rows} rows of "
                            f"{config.name!r}, {granule} positions a row, not {length}; compile "
-                           "a longer text of which fewer positions are valid, or take {config.core.name!r}")
+                           "a longer text of which fewer positions are valid, or take "
+                           f"{config.core.name!r}")
     positions, shares = tiled(length, granule, rows), []
     heads, groups = even(model.heads, columns), even(len(model.layers[0].groups), columns)
     residual = tiled(model.width, config.cols, columns)
