@@ -157,7 +157,9 @@ class MeshStream(WeightStream):
     def _reside(self) -> None:
         while self._names:
             name = self._names.popleft()
-            self._places[name] = slot = self._take(name)
+            slot = self._take(name)
+            assert slot is not None
+            self._places[name] = slot
             for buffer, data in zip(_buffers(slot), self._bytes[name], strict=True):
                 size = self.config.word_bytes(buffer.region)
                 self.resident.append(Section(name, buffer.region, buffer.base * size, data))
