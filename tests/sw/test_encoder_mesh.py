@@ -64,11 +64,11 @@ def test_weights_that_do_not_fit_are_streamed(even_model):
     config = get_config("tiny@2x2")
     small = config.replace(name="small", wgt_depth=256)
     resident, streamed = (compile_encoder_mesh(model, each, length=24) for each in (config, small))
-    weights = [[each for each in compiled.program.commands[1][Engine.MOVE]
+    weights = [[each for each in program.commands[1][Engine.MOVE]
                 if isinstance(each, Load) and each.region == Region.WGT]
-               for compiled in (resident, streamed)]
-    assert len(weights[0]) == 1 < len(weights[1])
-    assert resident.program.sections[1] and not streamed.program.sections[1]
+               for program in (resident.program, resident.setup, streamed.program, streamed.setup)]
+    assert len(weights[0]) == 1 and not weights[3]
+    assert len(weights[1]) > 1 and len(weights[2]) > 1
     run(streamed, small, random_texts(24, 24))
 
 

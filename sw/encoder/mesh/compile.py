@@ -26,7 +26,6 @@ from systolith.sw.reference.encoder import QuantizedEncoder, embed
 from systolith.sw.runtime.cluster import Cluster
 from systolith.sw.runtime.device import DEFAULT_MAX_CYCLES, Counters, slowest
 from systolith.sw.runtime.mesh_program import MeshProgram
-from systolith.sw.runtime.program import Section
 
 
 @dataclass(frozen=True)
@@ -35,6 +34,8 @@ class CompiledMeshEncoder:
 
     Parameters
     ----------
+    setup : MeshProgram
+        Loads the weights that stay in the cores, once for all texts.
     program : MeshProgram
     model : QuantizedEncoder
     positions : sequence of sequence of int
@@ -45,6 +46,7 @@ class CompiledMeshEncoder:
         The vocabulary and the embedding in external memory.
     """
 
+    setup: MeshProgram
     program: MeshProgram
     model: QuantizedEncoder
     positions: Sequence[Sequence[int]]
@@ -59,7 +61,8 @@ class CompiledMeshEncoder:
 
     def load(self, cluster: Cluster) -> None:
         """Write weights and words to the cluster, once for all texts."""
-        self.program.load(cluster)
+        self.setup.load(cluster)
+        self.setup.run(cluster)
 
     def run(self, cluster: Cluster, ids: Sequence[int],
             max_cycles: int = DEFAULT_MAX_CYCLES) -> EmbeddingResult:
@@ -114,12 +117,11 @@ def compile_encoder_mesh(model: QuantizedEncoder, config: Config, *, length: int
         embedded.append([own.first + row for block in lowering.blocks
                          for row in range(*share.embedded(block))])
     image.check(what)
-    sections: dict[int, list[Section]] = {
-        number: stream.resident for number, stream in enumerate(streams)}
-    sections[0] = [*image.sections, *sections[0]]
+    loads = [{Engine.MOVE: stream.resident} for stream in streams]
     commands = schedule_mesh(in_order(cores), config)
-    verify_mesh(config, commands)
-    program = MeshProgram(config, commands, sections, name,
-                          count_macs(model, config, length, valid))
-    return CompiledMeshEncoder(program, model, embedded, valid, streams[0].words,
+    for queues in (loads, commands):
+        verify_mesh(config, queues)
+    setup = MeshProgram(config, loads, {0: image.sections}, name)
+    program = MeshProgram(config, commands, {}, name, count_macs(model, config, length, valid))
+    return CompiledMeshEncoder(setup, program, model, embedded, valid, streams[0].words,
                                streams[0].output)

@@ -20,7 +20,6 @@ from systolith.sw.encoder.plan import Slot
 from systolith.sw.encoder.stream import WeightStream
 from systolith.sw.reference.encoder import QuantizedEncoder, QuantizedNorm
 from systolith.sw.reference.numerics import exp2_table
-from systolith.sw.runtime.program import Section
 
 #: Beats of a load at most: what is sent never waits longer for one.
 LOAD_BEATS = 512
@@ -56,8 +55,8 @@ class MeshStream(WeightStream):
 
     Attributes
     ----------
-    resident : list of Section
-        What the host writes into the core before the first run.
+    resident : list of Load
+        What the core loads once, before the first run.
     """
 
     def __init__(self, model: QuantizedEncoder, plan: MeshPlan, config: Config, image: SharedImage):
@@ -68,9 +67,12 @@ class MeshStream(WeightStream):
         self._bytes = {name: self._data(name) for name in self._names}
         self._queue: deque[tuple[str, Load]] = deque()
         self._budget = 0
-        self.resident: list[Section] = []
+        self.resident: list[Load] = []
         if self._fits():
-            self._reside()
+            while self._next():
+                pass
+            self.resident = [load for _, load in self._queue]
+            self._queue.clear()
 
     # Loads -----------------------------------------------------------------------------------
 
@@ -153,16 +155,6 @@ class MeshStream(WeightStream):
         parts = zip(*self._bytes.values(), strict=True)
         return all(sum(map(len, part)) <= window.buffer.words * self.config.word_bytes(region)
                    for (region, window), part in zip(self._windows.items(), parts, strict=True))
-
-    def _reside(self) -> None:
-        while self._names:
-            name = self._names.popleft()
-            slot = self._take(name)
-            assert slot is not None
-            self._places[name] = slot
-            for buffer, data in zip(_buffers(slot), self._bytes[name], strict=True):
-                size = self.config.word_bytes(buffer.region)
-                self.resident.append(Section(name, buffer.region, buffer.base * size, data))
 
     def _next(self) -> bool:
         """Give the next part its place; False when there is none, or no room."""
