@@ -52,12 +52,6 @@ IN_FLIGHT = 8
 #: throughput.
 BEATS_IN_FLIGHT = 64
 
-#: Cycles from a beat's address at the accumulators to the write of its sum; readable one later.
-ACCUMULATE_LATENCY = 4
-
-#: Cycles from a beat's start in the vector unit to its write.
-PASS_LATENCY = 23
-
 
 def _power_of_two(value: int) -> bool:
     return value > 0 and value & (value - 1) == 0
@@ -106,6 +100,10 @@ class Config:
     normalize_cycles : int
         Cycles in which the sum of a row's reduction is normalized: 2, or 4 for the clock of an
         FPGA. All that waits for a reduction waits as long.
+    read_cycles : int
+        Cycles from an address to the data of the accumulators and of the vector unit's memories:
+        1, or 2 with the register that a block RAM of an FPGA has behind it. A pass is a cycle
+        longer then; a product is not.
     ext_bytes : int
         Bytes of external memory; 0 when the chip has none.
     mesh_width, mesh_height : int
@@ -135,6 +133,7 @@ class Config:
     semaphore_width: int = 8
     bus_bytes: int = 4
     normalize_cycles: int = 2
+    read_cycles: int = 1
     ext_bytes: int = 1 << 24
     mesh_width: int = 1
     mesh_height: int = 1
@@ -155,6 +154,7 @@ class Config:
         widest = min(self.rows, self.cols, 2 * self.lanes, 16)
         self._check("bus_bytes", 4, widest, power=True)
         self._check("normalize_cycles", 2, 4, power=True)
+        self._check("read_cycles", 1, 2)
         for field in ("mesh_width", "mesh_height"):
             self._check(field, 1, MOST_NODES)
         if self.cores > MOST_CORES:
@@ -226,9 +226,20 @@ class Config:
         return self.rows + self.column_groups + 4
 
     @property
+    def accumulate_latency(self) -> int:
+        """Cycles from a beat's address at the accumulators to the write of its sum; readable one
+        later. What the beats of as many cycles minus one left is forwarded, not read."""
+        return 3 + self.read_cycles
+
+    @property
+    def pass_latency(self) -> int:
+        """Cycles from a beat's start in the vector unit to its write."""
+        return 22 + self.read_cycles
+
+    @property
     def reduction_latency(self) -> int:
         """Cycles from the start of a row's last beat in the vector unit to its reduction."""
-        return 25 + self.normalize_cycles + self.lanes.bit_length()
+        return 24 + self.read_cycles + self.normalize_cycles + self.lanes.bit_length()
 
     def depth(self, region: Region) -> int:
         """Words of a memory."""

@@ -48,7 +48,8 @@ class EnginePort(wiring.Signature):
 
 
 class AccumulatorReadPort(wiring.Signature):
-    """Vector unit (master) reads accumulators: ``data`` one cycle after ``valid & ready``."""
+    """Vector unit (master) reads accumulators: ``data`` comes ``config.read_cycles`` cycles after
+    ``valid & ready``."""
 
     def __init__(self, config):
         super().__init__({

@@ -3,7 +3,7 @@ from amaranth import *
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from systolith.hw.accumulator import SUMS_DELAY, AccumulatorUpdate
+from systolith.hw.accumulator import AccumulatorUpdate, sums_delay
 from systolith.hw.array import SystolicArray
 from systolith.hw.config import Config
 from systolith.hw.interfaces import EnginePort, command_layout
@@ -59,7 +59,7 @@ class MatrixEngine(wiring.Component):
     @property
     def _address_delay(self):
         """Cycles from a beat's issue to its presentation to the accumulators."""
-        return LATE_READ_LATENCY + self._array.latency - SUMS_DELAY
+        return LATE_READ_LATENCY + self._array.latency - sums_delay(self._config)
 
     def elaborate(self, platform):
         m = Module()

@@ -2,6 +2,7 @@
 from amaranth import *
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
 
 from systolith.hw.config import MEMORIES, OFFSET_BITS, Region
 from systolith.hw.interfaces import command_layout
@@ -75,7 +76,7 @@ class MoveWalk(wiring.Component):
         m = Module()
         command = Signal(move_layout())
         new = Signal(move_layout())
-        remote = Signal(remote_layout())
+        remote, coming = (Signal(remote_layout(), name=name) for name in ("remote", "coming"))
         move = command.load
         # Addresses have a carry: beyond the end is an error, not the beginning.
         offset, run_offset = Signal(OFFSET_BITS + 1), Signal(OFFSET_BITS + 1)
@@ -85,6 +86,7 @@ class MoveWalk(wiring.Component):
         run_end, move_end = Signal(), Signal()
         walking = Signal()  # beats are left to be checked
         offered = Signal()  # a checked one is in the registers
+        refused = Signal(Cause)  # why the command cannot be executed, known as it comes
         cause = Signal(Cause)
         free = Signal()
         step = Signal()
@@ -103,7 +105,7 @@ class MoveWalk(wiring.Component):
                 self.external.eq(external), self.last.eq(move_end),
             ]
             if self._config.cores > 1:
-                m.d.sync += [self.send.eq(_sends(command)), self.remote.eq(remote)]
+                m.d.sync += [self.send.eq(self._sends(command)), self.remote.eq(remote)]
         with m.If(step & run_end):
             new_offset = (run_offset + move.stride)[:len(offset)]
             new_external = (run_external + move.ext_stride)[:len(external)]
@@ -114,78 +116,82 @@ class MoveWalk(wiring.Component):
             size = self._config.bus_bytes
             m.d.sync += [offset.eq(offset + size), external.eq(external + size),
                          row_bytes.eq(row_bytes - size)]
-        self._enter(m, new)
+        self._enter(m, new, coming)
         with m.If(self.command.ready):
-            m.d.sync += remote.eq(self._remote())
             m.d.sync += [walking.eq(self.command.valid), command.eq(new),
                          offset.eq(new.load.base), run_offset.eq(new.load.base),
                          external.eq(new.load.ext_base), run_external.eq(new.load.ext_base),
                          rows.eq(new.load.rows), row_bytes.eq(new.load.row_bytes)]
-        self._check(m, command, remote, offset, external, walking, cause)
+            m.d.sync += [remote.eq(coming), refused.eq(self.refusal(new, coming))]
+        with m.If(walking):
+            m.d.comb += cause.eq(Mux(refused != Cause.NONE, refused, Mux(
+                self._beyond(command, offset) | self._far_beyond(command, remote, external),
+                Cause.ADDRESS, Cause.NONE)))
         return m
 
-    def _enter(self, m, new):
-        """The next command as a move."""
+    def _enter(self, m, new, coming):
+        """The next command as a move, and where it goes if it is a send."""
         payload, config = self.command.payload, self._config
-        m.d.comb += [new.opcode.eq(payload.opcode), new.load.eq(payload.load)]
+        send, notify = payload.send, payload.opcode == Opcode.NOTIFY
+        m.d.comb += [
+            new.opcode.eq(payload.opcode), new.load.eq(payload.load),
+            coming.eq(Cat(Mux(notify, Region.ACT, send.remote_region), send.x_first, send.x_last,
+                          send.y_first, send.y_last, send.remote_signal, notify)),
+        ]
         if config.cores == 1:
             return
         with m.If(payload.opcode == Opcode.SEND):
-            m.d.comb += [new.load.ext_base.eq(payload.send.remote_base),
-                         new.load.ext_stride.eq(payload.send.remote_stride)]
-        with m.If(payload.opcode == Opcode.NOTIFY):
+            m.d.comb += [new.load.ext_base.eq(send.remote_base),
+                         new.load.ext_stride.eq(send.remote_stride)]
+        with m.If(notify):
             # Row constants, because the array does not read them.
             m.d.comb += new.eq(move_layout().const({
                 "opcode": Opcode.NOTIFY, "load": {"region": Region.ROW, "rows": 1,
                                                   "row_bytes": config.bus_bytes}}))
 
-    def _remote(self):
-        """Where the next command goes, if it is a send."""
-        command, notify = self.command.payload.send, self.command.payload.opcode == Opcode.NOTIFY
-        return Cat(Mux(notify, Region.ACT, command.remote_region), command.x_first, command.x_last,
-                   command.y_first, command.y_last, command.remote_signal, notify)
+    def refusal(self, command, remote):
+        """The cause why a command cannot be executed wherever its beats lie, else ``NONE``.
 
-    def _check(self, m, command, remote, offset, external, walking, cause):
+        Parameters
+        ----------
+        command : View of move_layout()
+            The command as a move.
+        remote : View of remote_layout()
+            Where it goes, if it is a send.
+        """
         config, move = self._config, command.load
-        sends = _sends(command) if config.cores > 1 else Const(0)
-        aligned = ~Cat(field[:config.bus_bytes.bit_length() - 1] for field in (
+        store, sends = command.opcode == Opcode.STORE, self._sends(command)
+        aligned = ~Cat(field[:exact_log2(config.bus_bytes)] for field in (
             move.row_bytes, move.base, move.stride, move.ext_base, move.ext_stride)).any()
-        beyond, allowed = Signal(), Signal()
-        for region in MEMORIES:
-            with m.If(move.region == region):
-                m.d.comb += [
-                    beyond.eq(offset >= config.region_bytes(region)),
-                    allowed.eq(int(region in LOADED)
-                               | ((command.opcode == Opcode.STORE) & int(region in STORED))
-                               | (sends & int(region in SENT))),
-                ]
-        far_beyond, far_allowed = self._check_far(m, command, remote, external, sends)
-        with m.If(~walking):
-            m.d.comb += cause.eq(Cause.NONE)
-        with m.Elif(((move.rows == 0) | (move.row_bytes == 0))
-                    & (command.opcode != Opcode.NOTIFY)):
-            m.d.comb += cause.eq(Cause.ZERO_LOOP)
-        with m.Elif(~(allowed & aligned & far_allowed)):
-            m.d.comb += cause.eq(Cause.ILLEGAL)
-        with m.Elif(beyond | far_beyond):
-            m.d.comb += cause.eq(Cause.ADDRESS)
+        allowed = Cat((move.region == region)
+                      & (int(region in LOADED) | (store & int(region in STORED)) | sends)
+                      for region in SENT).any()
+        moves = (store | (command.opcode == Opcode.LOAD)) & int(config.ext_bytes > 0)
+        received = sends & Cat(remote.region == region for region in RECEIVED).any()
+        empty = (move.rows == 0) | (move.row_bytes == 0)
+        return Mux(empty & (command.opcode != Opcode.NOTIFY), Cause.ZERO_LOOP,
+                   Mux(allowed & aligned & (moves | received), Cause.NONE, Cause.ILLEGAL))
 
-    def _check_far(self, m, command, remote, external, sends):
-        """Whether the far side of the beat is beyond its end, and whether there is one."""
+    def _beyond(self, command, offset):
+        """Whether a beat is beyond the end of its memory. The sizes are powers of two."""
+        return self._beyond_one(MEMORIES, command.load.region, offset)
+
+    def _far_beyond(self, command, remote, external):
+        """Whether the far side of a beat is."""
         config = self._config
-        moves = (command.opcode == Opcode.LOAD) | (command.opcode == Opcode.STORE)
-        beyond, allowed = Signal(name="far_beyond"), Signal(name="far_allowed")
-        m.d.comb += [beyond.eq(external >= max(config.ext_bytes, 1)),
-                     allowed.eq(moves & int(config.ext_bytes > 0))]
-        with m.If(sends):
-            m.d.comb += [beyond.eq(1), allowed.eq(0)]
-            for region in RECEIVED:
-                with m.If(remote.region == region):
-                    m.d.comb += [allowed.eq(1), beyond.eq(
-                        (external >= config.region_bytes(region))
-                        | ~in_mesh(remote.target, MeshConfig.of(config)))]
-        return beyond, allowed
+        beyond = external[exact_log2(config.ext_bytes or 1):].any()
+        if config.cores == 1:
+            return beyond
+        outside = ~in_mesh(remote.target, MeshConfig.of(config))
+        return Mux(self._sends(command),
+                   outside | self._beyond_one(RECEIVED, remote.region, external), beyond)
 
+    def _beyond_one(self, regions, region, offset):
+        return Cat((region == one) & offset[exact_log2(self._config.region_bytes(one)):].any()
+                   for one in regions).any()
 
-def _sends(command):
-    return (command.opcode == Opcode.SEND) | (command.opcode == Opcode.NOTIFY)
+    def _sends(self, command):
+        """Whether a command goes to other cores, if there are some."""
+        if self._config.cores == 1:
+            return Const(0)
+        return (command.opcode == Opcode.SEND) | (command.opcode == Opcode.NOTIFY)

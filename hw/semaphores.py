@@ -15,6 +15,14 @@ SIGNALLERS = len(Engine)
 MASK_BITS = 16
 
 
+def _ones(bits, *, less):
+    """How many bits are set, minus ``less``: as tables, where a sum would be a chain of adders."""
+    counts = [number.bit_count() - less for number in range(1 << len(bits))]
+    width = len(bits).bit_length() + 1
+    return Cat(Const(sum((count >> place & 1) << number for number, count in enumerate(counts)),
+                     len(counts)).bit_select(bits, 1) for place in range(width)).as_signed()
+
+
 class Semaphores(wiring.Component):
     """Counts signals and grants starts. A signal counts in the cycle after it was given.
 
@@ -102,12 +110,12 @@ class Semaphores(wiring.Component):
     def _update(self, m, index, positive, taken, exceeded):
         """Whether it is taken is known last, so it only chooses between two sums."""
         value = self.values[index]
-        signals = sum(self.signal[giver][index] for giver in range(self._signallers))
+        signals = Cat(self.signal[giver][index] for giver in range(self._signallers))
         totals = []
         for less in range(2):
             total = Signal(self._width + 2, name=f"total{index}_{less}")
             # Only a positive semaphore is taken, so the difference is not negative.
-            m.d.comb += total.eq(value + signals - less)
+            m.d.comb += total.eq(value + _ones(signals, less=less))
             totals.append(total)
         kept, less = totals
         m.d.sync += [

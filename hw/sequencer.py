@@ -133,17 +133,21 @@ class Sequencer(wiring.Component):
         """Keep the signals of the commands in flight; returns how many there are."""
         m.submodules.signals = signals = Memory(shape=16, depth=IN_FLIGHT, init=[])
         write = signals.write_port()
-        read = signals.read_port(domain="comb")
+        # The signals of the oldest are read ahead. No command retires in the cycle after its grant,
+        # in which they may not be there yet.
+        read = signals.read_port()
+        following = Signal(range(IN_FLIGHT))
         in_flight = Signal(range(IN_FLIGHT + 1))
         first, last = (Signal(range(IN_FLIGHT), name=name) for name in ("first", "last"))
         m.d.comb += [
+            following.eq(first + self.port.retire),
             write.addr.eq(last), write.data.eq(decode_field(words, self._common("signal"))),
-            write.en.eq(self.grant), read.addr.eq(first),
+            write.en.eq(self.grant), read.addr.eq(following),
             self.signal.eq(Mux(self.port.retire, read.data, 0)),
             self.pending.eq(in_flight != 0),
         ]
         m.d.sync += [
-            last.eq(last + self.grant), first.eq(first + self.port.retire),
+            last.eq(last + self.grant), first.eq(following),
             in_flight.eq(in_flight + self.grant - self.port.retire),
             self.report.retired.eq(self.report.retired + self.port.retire),
         ]

@@ -26,6 +26,7 @@ def user_errors() -> Iterator[None]:
     from systolith.hw.config import ConfigError
     from systolith.hw.isa import CommandError
     from systolith.sim.harness import HarnessError
+    from systolith.sim.switching import SwitchingError
     from systolith.sim.toolchain import ToolchainError
     from systolith.sw.compiler import CompileError
     from systolith.sw.compiler.verifier import VerifyError
@@ -39,7 +40,7 @@ def user_errors() -> Iterator[None]:
     except (ConfigError, ModelError, ProgramError) as error:
         fail(error, USAGE)
     except (CommandError, CompileError, DeviceError, HarnessError, LinkError, StuckError,
-            ToolchainError, VerifyError) as error:
+            SwitchingError, ToolchainError, VerifyError) as error:
         fail(error)
     except BrokenPipeError:
         # Whoever read the output has seen enough; typer ends quietly.

@@ -110,6 +110,8 @@ class Executor(wiring.Component):
             access.data.eq(self.buffer.data), self._late.eq(waited == DEAD_CYCLES - 1),
             self.buffer.address.eq(self._place),
         ]
+        # A register: what it resets is all over the FPGA.
+        m.d.sync += self.reset.eq(0)
         m.d.sync += waited.eq(Mux(self._waiting, waited + 1, 0))
         with m.If(self._waiting & self._late):
             m.d.sync += self.dead.eq(1)
@@ -155,7 +157,7 @@ class Executor(wiring.Component):
                     with m.Case(Operation.WRITE):
                         m.next = "FETCH"
                     with m.Case(Operation.RESET):
-                        m.d.comb += self.reset.eq(1)
+                        m.d.sync += self.reset.eq(1)
                         m.d.sync += self.dead.eq(0)
 
     def _write(self, m):

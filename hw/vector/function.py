@@ -97,7 +97,9 @@ class FunctionTables(wiring.Component):
         near = Signal(signed(16), name=f"near_{lane}")
         magnitude = Signal(16, name=f"magnitude_{lane}")
         place = Signal(_Place, name=f"placing_{lane}")
-        m.d.comb += [near.eq(saturate(x, 16)), magnitude.eq(Mux(near < 0, ~near + 1, 0))]
+        # Minus `near` where that is negative. The adder is beside the saturation, not behind it.
+        m.d.comb += [near.eq(saturate(x, 16)),
+                     magnitude.eq(Mux(x[15:].all(), (~x[:16] + 1)[:16], x[-1] << 15))]
         with m.If(self.mode == isa.Function.EXP2):
             m.d.comb += [place.rest.eq(Cat(Const(0, 5), magnitude[:5])),
                          place.segment.eq(magnitude[5:11]), place.shift.eq(magnitude[11:])]

@@ -110,6 +110,11 @@ class Issue(wiring.Component):
         one_beat = Signal(reset_less=True)  # of every row
         self._horizon = horizon = Signal(17, reset_less=True)
         self._bank = bank = Signal(fold_bits(self._config), reset_less=True)
+        # The bank is not the last of its fold: the next row goes to the same word.
+        self._stays = Signal(reset_less=True)
+        new_bank = Signal.like(bank)
+        fold_last = Mux(self._take, next_work.fold_last, work.fold_last)
+        m.d.comb += new_bank.eq(Mux(self._take, next_work.position, bank + 1) & fold_last)
         m.d.comb += self._final.eq(self._row_end & last_row)
         with m.If(self._take):
             m.d.sync += [self._number.eq(0), beats_left.eq(next_work.beats),
@@ -117,19 +122,18 @@ class Issue(wiring.Component):
                          self._row_end.eq(next_work.beats == 1),
                          rows_left.eq(next_work.rows), last_row.eq(next_work.rows == 1),
                          horizon.eq(next_work.position + 1),
-                         bank.eq(next_work.position & next_work.fold_last)]
+                         bank.eq(new_bank), self._stays.eq(new_bank != fold_last)]
         with m.Elif(self.start & self._row_end):
             m.d.sync += [self._number.eq(0), beats_left.eq(work.beats), self._row_end.eq(one_beat),
                          rows_left.eq(rows_left - 1), last_row.eq(rows_left == 2),
-                         horizon.eq(horizon + 1), bank.eq((bank + 1) & work.fold_last)]
+                         horizon.eq(horizon + 1), bank.eq(new_bank),
+                         self._stays.eq(new_bank != fold_last)]
         with m.Elif(self.start):
             m.d.sync += [self._number.eq(self._number + 1), beats_left.eq(beats_left - 1),
                          self._row_end.eq(beats_left == 2)]
 
     def _addresses(self, m, next_work):
         work = self._work
-        fold = (work.sink == isa.Sink.WGT_ROWS) | (work.sink == isa.Sink.WGT_LANES)
-        stays = fold & (self._bank != work.fold_last)
         config = self._config
         places = place_bits(config)
         relevant = self._relevant(m, next_work)
@@ -137,7 +141,7 @@ class Issue(wiring.Component):
             m, "source", next_work.source_base, work.source_row_stride, work.source_tile_stride,
             (config.acc_depth, config.vec_depth), relevant, places, work.source_last)
         self._sink = self._generator(
-            m, "sink", next_work.sink_base, Mux(stays, 0, work.sink_row_stride),
+            m, "sink", next_work.sink_base, Mux(self._stays, 0, work.sink_row_stride),
             work.sink_tile_stride, (config.act_depth, config.vec_depth, config.wgt_depth),
             relevant, places, work.sink_last)
         self._stream = self._generator(m, "stream", next_work.stream_base,

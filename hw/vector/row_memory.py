@@ -6,7 +6,7 @@ from amaranth.utils import exact_log2
 
 from systolith.hw.interfaces import SystemPort
 from systolith.hw.memory import MemoryRead
-from systolith.hw.vector.delay import register
+from systolith.hw.vector.delay import delayed
 from systolith.hw.vector.shared_memory import SharedMemory, attach
 
 
@@ -24,7 +24,7 @@ class RowMemory(wiring.Component):
     Members
     -------
     read : In(MemoryRead)
-        A constant, latency 1.
+        A constant, latency ``read_cycles``.
     write : In(RowWrite)
         Readable in the next cycle.
     system : In(SystemPort)
@@ -41,7 +41,8 @@ class RowMemory(wiring.Component):
         m = Module()
         entries = self._config.bus_bytes // 4
         shared = SharedMemory(word_bytes=4 * entries, depth=self._config.row_depth // entries,
-                              bus_bytes=4 * entries, granularity=32)
+                              bus_bytes=4 * entries, granularity=32,
+                              read_cycles=self._config.read_cycles)
         attach(m, self, shared)
         place = exact_log2(entries)
         m.d.comb += [
@@ -54,7 +55,8 @@ class RowMemory(wiring.Component):
             m.d.comb += [self.read.data.eq(shared.read.data),
                          shared.write.mask.eq(self.write.valid)]
         else:
-            read_place = register(m, self.read.address[:place], "read_place")
+            read_place = delayed(m, self.read.address[:place], self._config.read_cycles,
+                                 "read_place")
             m.d.comb += [
                 self.read.data.eq(shared.read.data.word_select(read_place, 32)),
                 shared.write.mask.eq(self.write.valid << self.write.address[:place]),

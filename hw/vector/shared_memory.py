@@ -5,9 +5,10 @@ from amaranth.lib.wiring import In, connect, flipped
 from amaranth.utils import exact_log2
 
 from systolith.hw.interfaces import SystemPort
-from systolith.hw.memory import Memory, MemoryRead, MemoryWrite
+from systolith.hw.memory import READ_LATENCY, Memory, MemoryRead, MemoryWrite
 from systolith.hw.one_hot import one_hot, placed
 from systolith.hw.system_answer import SystemAnswer
+from systolith.hw.vector.delay import delayed
 
 
 class SharedMemory(wiring.Component):
@@ -23,18 +24,21 @@ class SharedMemory(wiring.Component):
         Bytes of the system bus.
     granularity : int
         Bits that share a bit of the vector unit's write mask, a multiple of 8.
+    read_cycles : int
+        Cycles from an address to the data, 1 or 2.
 
     Members
     -------
     read : In(MemoryRead)
-        The vector unit's reads, latency 1.
+        The vector unit's reads, latency ``read_cycles``.
     write : In(MemoryWrite)
         The vector unit's writes, readable in the next cycle.
     system : In(SystemPort)
         Host and mover. Byte ``b`` of word ``w`` has address ``w * word_bytes + b``.
     """
 
-    def __init__(self, *, word_bytes, depth, bus_bytes, granularity=8):
+    def __init__(self, *, word_bytes, depth, bus_bytes, granularity=8,
+                 read_cycles=READ_LATENCY):
         if bus_bytes > word_bytes:
             raise ValueError(
                 f"bus_bytes must be at most word_bytes ({word_bytes}), not {bus_bytes}")
@@ -42,6 +46,7 @@ class SharedMemory(wiring.Component):
             raise ValueError(f"granularity must be a multiple of 8, not {granularity}")
         self._word_bytes, self._depth, self._bus_bytes = word_bytes, depth, bus_bytes
         self._bytes_a_bit = granularity // 8
+        self._read_cycles = read_cycles
         super().__init__({
             "read": In(MemoryRead(depth, 8 * word_bytes)),
             "write": In(MemoryWrite(depth, 8 * word_bytes, granularity)),
@@ -52,8 +57,10 @@ class SharedMemory(wiring.Component):
         m = Module()
         system, lanes = self.system, self._word_bytes // self._bus_bytes
         m.submodules.memory = memory = Memory(width=8 * self._word_bytes, depth=self._depth)
-        m.submodules.answer = answer = SystemAnswer(word_bytes=self._word_bytes,
-                                                    bus_bytes=self._bus_bytes)
+        m.submodules.answer = answer = SystemAnswer(
+            word_bytes=self._word_bytes, bus_bytes=self._bus_bytes,
+            word_latency=self._read_cycles)
+        data = delayed(m, memory.read.data, self._read_cycles - READ_LATENCY, "late")
         parts = exact_log2(lanes)
         first = exact_log2(self._bus_bytes)
         lane = system.address[first:first + parts]
@@ -64,10 +71,10 @@ class SharedMemory(wiring.Component):
             system_reads.eq(system.valid & ~system.write & system.ready),
             system_writes.eq(system.valid & system.write & system.ready),
             answer.accept.eq(system_reads), answer.lane.eq(lane),
-            answer.word.eq(memory.read.data), system.read_data.eq(answer.read_data),
+            answer.word.eq(data), system.read_data.eq(answer.read_data),
             memory.read.valid.eq(self.read.valid | system_reads),
             memory.read.address.eq(Mux(self.read.valid, self.read.address, word)),
-            self.read.data.eq(memory.read.data),
+            self.read.data.eq(data),
         ]
         with m.If(system_writes):
             hot = one_hot(m, lane, lanes, name="lane")

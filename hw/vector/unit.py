@@ -11,7 +11,9 @@ from systolith.hw.interfaces import (
     SystemPort,
     WeightWritePort,
 )
+from systolith.hw.memory import READ_LATENCY
 from systolith.hw.vector.constant_memory import ConstantMemory
+from systolith.hw.vector.delay import delayed
 from systolith.hw.vector.issue import Issue
 from systolith.hw.vector.pipeline import Pipeline
 from systolith.hw.vector.row_memory import RowMemory
@@ -88,10 +90,20 @@ class VectorUnit(wiring.Component):
         m.d.comb += [
             self.acc.valid.eq(issue.acc_valid), self.acc.address.eq(issue.acc_address),
             issue.acc_ready.eq(self.acc.ready), issue.retire.eq(pipeline.retire),
-            pipeline.start.eq(issue.start), pipeline.beat.eq(issue.beat),
-            pipeline.number.eq(issue.number), pipeline.valid.eq(issue.valid),
-            pipeline.causal.eq(issue.causal), pipeline.horizon.eq(issue.horizon),
             pipeline.acc.eq(self.acc.data), pipeline.vec.eq(vec.read.data),
             pipeline.columns.eq(const.read.data), pipeline.row.eq(row.read.data),
         ]
+        self._begin(m, issue, pipeline)
         return m
+
+    def _begin(self, m, issue, pipeline):
+        """A beat enters the pipeline the cycle before its data come from the memories."""
+        start = issue.start
+        for cycle in range(self._config.read_cycles - READ_LATENCY):
+            later = Signal(name=f"start_{cycle}")
+            m.d.sync += later.eq(start)
+            start = later
+        m.d.comb += pipeline.start.eq(start)
+        for name in ("beat", "number", "valid", "causal", "horizon"):
+            m.d.comb += getattr(pipeline, name).eq(delayed(
+                m, getattr(issue, name), self._config.read_cycles - READ_LATENCY, name))

@@ -23,7 +23,7 @@ class VectorMemory(wiring.Component):
     Members
     -------
     read : In(MemoryRead)
-        A word of ``lanes`` elements, latency 1.
+        A word of ``lanes`` elements, latency ``read_cycles``.
     write : In(VectorWrite)
         Readable in the next cycle.
     system : In(SystemPort)
@@ -42,7 +42,8 @@ class VectorMemory(wiring.Component):
         config = self._config
         width = 8 * config.word_bytes(Region.VEC)
         shared = SharedMemory(word_bytes=width // 8, depth=config.vec_depth,
-                              bus_bytes=config.bus_bytes, granularity=width)
+                              bus_bytes=config.bus_bytes, granularity=width,
+                              read_cycles=config.read_cycles)
         attach(m, self, shared)
         m.d.comb += [
             shared.read.valid.eq(self.read.valid), shared.read.address.eq(self.read.address),

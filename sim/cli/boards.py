@@ -1,4 +1,4 @@
-"""Commands for boards: boards, bitstream, flash, board-test, virtual-board."""
+"""Commands for boards: boards, bitstream, timing, flash, board-test, virtual-board."""
 from typing import Annotated
 
 import typer
@@ -41,6 +41,27 @@ def bitstream(
         built = command.run(board, seeds=seeds, jobs=jobs, force=force, progress=Progress())
         if write_json(built.report, json):
             command.print_built(built)
+
+
+@commands.command(epilog=example("systolith timing ulx3s-85f accumulator --seeds 2"))
+def timing(
+    board: BoardName,
+    block: Annotated[str, typer.Argument(
+        metavar="BLOCK", help="Such as array, accumulator, control, vector, chip.")],
+    seeds: Annotated[int, typer.Option(
+        "--seeds", metavar="N", min=1, help="Place and route so often.")] = 1,
+    jobs: Annotated[int, typer.Option(
+        "--jobs", metavar="N", min=1, help="So many at a time.")] = 1,
+    json: Json = None,
+) -> None:
+    """Place and route one block of a board's core by itself: how fast it is and what limits it."""
+    with user_errors():
+        from systolith.sim.commands import timing as command
+        from systolith.sim.progress import Progress
+
+        timed = command.run(board, block, seeds=seeds, jobs=jobs, progress=Progress())
+        if write_json(command.as_json(timed), json):
+            command.print_timing(timed)
 
 
 @commands.command(epilog=example("systolith flash icebreaker"))

@@ -1,4 +1,4 @@
-"""Commands that measure: bench, trace, estimate."""
+"""Commands that measure: bench, trace."""
 from pathlib import Path
 from typing import Annotated
 
@@ -11,13 +11,10 @@ from systolith.sim.cli.options import (
     DeviceOption,
     Json,
     MemoryName,
-    ModelName,
     Prompt,
     check_memory,
     check_page,
     example,
-    layer_number,
-    picture_path,
     wave_path,
 )
 from systolith.sim.output import USAGE, fail, user_errors, writable_path, write_json
@@ -145,68 +142,3 @@ def trace(
                       progress)
         if write_json(traced.as_json(), json):
             command.print_traced(traced)
-
-
-@commands.command(epilog=example("systolith estimate glassllm --length 100",
-                             "systolith estimate glassllm --layer 0 --length 64 --config tiny",
-                             "systolith estimate minilm --length 128 --memory sdram"))
-def estimate(
-    model: ModelName = "glassllm",
-    config: ConfigName = "sim16",
-    length: Annotated[int | None, typer.Option(
-        "--length", metavar="N", min=1, help="So many tokens, instead of a prompt's.")] = None,
-    prompt: Prompt = None,
-    layer: Annotated[str | None, typer.Option(
-        "--layer", metavar="N|all", callback=layer_number,
-        help="Only the attention of a layer; the whole model by default.")] = None,
-    memory: MemoryName = "ideal",
-    ext_latency: Annotated[int | None, typer.Option(
-        "--ext-latency", metavar="CYCLES", min=1,
-        help="From a read request of external memory to its data, if not as the memory.")] = None,
-    ext_bytes: Annotated[float | None, typer.Option(
-        "--ext-bytes-per-cycle", metavar="N",
-        help="What external memory moves at most, if not as the memory.")] = None,
-    mhz: Annotated[float, typer.Option("--mhz", help="Clock, for tokens a second.")] = 100.0,
-    json: Json = None,
-) -> None:
-    """Predict the cycles of a model without the RTL, and say what bounds them."""
-    if length is not None and prompt is not None:
-        fail("give --length or --prompt, not both", USAGE)
-    if not 0 < mhz < float("inf"):
-        fail(f"--mhz must be a frequency above 0, not {mhz:g}", USAGE)
-    with user_errors():
-        from systolith.sim.commands import estimate as command
-        from systolith.sim.progress import Progress
-
-        request = command.Request(
-            model=model, layer=layer if layer in (None, "all") else int(layer), length=length,
-            prompt=prompt, config=config, mhz=mhz,
-            external=command.external(memory, config, ext_latency, ext_bytes))
-        result = command.run(request, progress=Progress())
-        if write_json(result.as_json(), json):
-            command.print_estimated(result)
-
-
-@commands.command(epilog=example("systolith scaling --length 512 --mhz 100 --plot scaling.png"))
-def scaling(
-    length: Annotated[int, typer.Option(
-        "--length", min=1, help="Positions of the cache.")] = 512,
-    mhz: Annotated[float, typer.Option(
-        "--mhz", min=0.001, help="Clock of the chips.")] = 100.0,
-    plot: Annotated[str | None, typer.Option(
-        "--plot", metavar="FILE", callback=picture_path, help="Draw the curves.")] = None,
-    json: Json = None,
-) -> None:
-    """How many chips hold a language model of a billion weights, and what bounds its tokens."""
-    from systolith.sim.commands import scaling as command
-
-    with user_errors():
-        if plot:
-            from systolith.sim.commands.evaluate import check_plot
-
-            check_plot()
-        spreads = command.scale(length=length, mhz=mhz)
-        if plot:
-            command.plot(spreads, Path(plot))
-        if write_json([each.as_json() for each in spreads], json):
-            command.print_spreads(spreads)

@@ -60,9 +60,14 @@ class Part:
 
     name: str
     tokens: int
-    macs: int
+    programs: Sequence[Program]
     estimates: Sequence[Estimate]
     parts: dict[str, int]
+
+    @property
+    def macs(self) -> int:
+        """Useful multiply-accumulates."""
+        return sum(program.macs for program in self.programs)
 
     @property
     def measure(self) -> Measure:
@@ -141,7 +146,7 @@ def _part(name: str, tokens: int, programs: Sequence[Program], request: Request,
     for program, each in zip(programs, estimates, strict=True):
         for part, cycles in each.parts(products_by_layer(program)).items():
             parts[part] = parts.get(part, 0) + cycles
-    return Part(name, tokens, sum(program.macs for program in programs), estimates, parts)
+    return Part(name, tokens, programs, estimates, parts)
 
 
 def _layers(request: Request, config: Config, progress: Progress) -> tuple[str, Iterator[Part]]:

@@ -12,7 +12,7 @@ from systolith.hw.boards.top import TOP, BoardTop
 from systolith.hw.configs import get_config
 from systolith.hw.verilog import to_verilog
 from systolith.sim.chip import hardware_digest
-from systolith.sim.flow import absorb, netlist, synthesis
+from systolith.sim.flow import synthesis
 from systolith.sim.flow.place import PLACED, Trial, try_seeds
 from systolith.sim.flow.reports import bitstream_path, write_report
 from systolith.sim.flow.tools import FlowError, find_tool, warm
@@ -80,16 +80,7 @@ def _synthesize(board: Board, progress: Progress) -> Path:
 
     source = cached("board-verilog", digest(hardware_digest(config), repr(board)),
                     generate) / "top.v"
-
-    def synthesize(folder: Path) -> None:
-        shutil.copy(source, folder)
-        with progress.stage("Yosys"):
-            synthesis.synthesize(board.family, folder=folder, source="top.v", top=TOP)
-
-    key = digest(source.read_bytes(), find_tool("yosys").version,
-                 synthesis.script(board.family, source="top.v", top=TOP),
-                 *(Path(module.__file__ or "").read_bytes() for module in (absorb, netlist)))
-    return cached("synthesis", key, synthesize)
+    return synthesis.synthesized(board.family, source.read_text(), top=TOP, progress=progress)
 
 
 def _missed(board: Board, best: Trial, trials: Sequence[Trial]) -> str:

@@ -40,7 +40,8 @@ def try_seeds(board: Board, netlist: Path, constraints: str, *, seeds: Sequence[
               jobs: int) -> Iterator[Trial]:
     """Place and route with each seed, at most ``jobs`` at a time; trials as they end.
 
-    A seed that was tried before with the same netlist, constraints and tool is not run again.
+    Without ``constraints`` the tool chooses pins. A seed that was tried before with the same
+    netlist, constraints and tool is not run again.
     """
     content = digest(netlist.read_bytes())
     with ThreadPoolExecutor(max_workers=jobs) as pool:
@@ -55,14 +56,16 @@ def try_seeds(board: Board, netlist: Path, constraints: str, *, seeds: Sequence[
 
 def _try(board: Board, netlist: Path, content: str, constraints: str, seed: int) -> Trial:
     tool = find_tool(f"nextpnr-{board.family}")
-    options = arguments(board, seed=seed)
     flag = {"ice40": "--pcf", "ecp5": "--lpf"}[board.family]
+    options = [*arguments(board, seed=seed), flag, "constraints"]
+    if not constraints:
+        options.append(f"{flag}-allow-unconstrained")
 
     def build(folder: Path) -> None:
         (folder / "constraints").write_text(constraints)
         # Packaged tools see only the folder in which they run.
         source = Path(shutil.copy(netlist, folder))
-        tool.run("--json", source.name, flag, "constraints", *options, folder=folder)
+        tool.run("--json", source.name, *options, folder=folder)
         source.unlink()
 
     folder = cached("placed", digest(content, constraints, tool.version, *options), build)

@@ -5,9 +5,11 @@ from collections import Counter
 from pathlib import Path
 
 from systolith.hw.boards.pll import ECP5_ATTRIBUTES
-from systolith.sim.flow.absorb import absorb
+from systolith.sim.flow import absorb, netlist
 from systolith.sim.flow.netlist import Netlist
 from systolith.sim.flow.tools import find_tool
+from systolith.sim.progress import Progress
+from systolith.sim.store import cached, digest
 
 #: `-no-rw-check`: no word is read while it is written, so no logic that watches for it. No `-dsp`
 #: for the iCE40: it would rewrite multipliers that are instances into unregistered ones.
@@ -17,6 +19,9 @@ _SCRIPTS = {
     "ecp5": "read_verilog {source}; synth_ecp5 -no-rw-check -top {top}; "
             "setattr {attributes} t:EHXPLLL; write_json netlist.json",
 }
+
+#: Name of the file with the Verilog.
+_SOURCE = "top.v"
 
 #: What the figures count, by family: names of cell types.
 _KINDS = {
@@ -30,6 +35,24 @@ def script(family: str, *, source: str, top: str) -> str:
     """The commands for Yosys; they write ``netlist.json``."""
     attributes = " ".join(f'-set {name} "{value}"' for name, value in ECP5_ATTRIBUTES.items())
     return _SCRIPTS[family].format(source=source, top=top, attributes=attributes)
+
+
+def synthesized(family: str, text: str, *, top: str, progress: Progress) -> Path:
+    """The folder with ``netlist.json`` and ``cells.json`` of a Verilog text, from the cache or new.
+
+    Raises
+    ------
+    FlowError
+        When Yosys is missing or fails.
+    """
+    def build(folder: Path) -> None:
+        (folder / _SOURCE).write_text(text)
+        with progress.stage("Yosys"):
+            synthesize(family, folder=folder, source=_SOURCE, top=top)
+
+    return cached("synthesis", digest(
+        text, find_tool("yosys").version, script(family, source=_SOURCE, top=top),
+        *(Path(module.__file__ or "").read_bytes() for module in (absorb, netlist))), build)
 
 
 def synthesize(family: str, *, folder: Path, source: str, top: str) -> dict[str, int]:
@@ -48,11 +71,11 @@ def synthesize(family: str, *, folder: Path, source: str, top: str) -> dict[str,
     find_tool("yosys").run("-q", "-p", script(family, source=source, top=top), folder=folder)
     path = folder / "netlist.json"
     design = json.loads(path.read_text())
-    netlist = Netlist(design, top=top)
+    wires = Netlist(design, top=top)
     if family == "ecp5":
-        absorb(netlist)
+        absorb.absorb(wires)
         path.write_text(json.dumps(design))
-    counts = count(family, netlist)
+    counts = count(family, wires)
     (folder / "cells.json").write_text(json.dumps(counts))
     return counts
 

@@ -1,6 +1,5 @@
 """What a router costs on an ECP5, by Yosys, and how fast it is, by nextpnr."""
 import json
-import shutil
 from pathlib import Path
 
 from amaranth import Cat, Module, Signal, Value
@@ -14,11 +13,9 @@ from systolith.hw.mesh.packet import packet_width, target_layout
 from systolith.hw.mesh.route import OPPOSITE, Port
 from systolith.hw.mesh.router import Router
 from systolith.hw.verilog import to_verilog
-from systolith.sim.flow import absorb, netlist, synthesis
-from systolith.sim.flow.place import REPORT, arguments
-from systolith.sim.flow.report import timing
-from systolith.sim.flow.tools import find_tool
-from systolith.sim.store import cached, digest
+from systolith.sim.flow.place import try_seeds
+from systolith.sim.flow.synthesis import synthesized
+from systolith.sim.progress import Progress
 
 #: The board on whose chip routers are measured.
 BOARD = BOARDS["ulx3s-85f"]
@@ -89,27 +86,12 @@ def router_mhz(config: MeshConfig, *, seed: int = 1) -> float:
     FlowError
         When Yosys or nextpnr is missing or fails.
     """
-    source = _synthesize(RouterLoop(config=config)) / "netlist.json"
-    tool, options = find_tool("nextpnr-ecp5"), arguments(BOARD, seed=seed)
-
-    def place(folder: Path) -> None:
-        shutil.copy(source, folder)
-        tool.run("--json", source.name, "--lpf-allow-unconstrained", *options, folder=folder)
-
-    folder = cached("placed", digest(source.read_bytes(), tool.version, *options), place)
-    report = json.loads((folder / REPORT).read_text())
-    return timing(report, required=BOARD.clock_mhz).mhz
+    netlist = _synthesize(RouterLoop(config=config)) / "netlist.json"
+    trial, = try_seeds(BOARD, netlist, "", seeds=[seed], jobs=1)
+    return trial.timing.mhz
 
 
 def _synthesize(design: wiring.Component) -> Path:
     """Folder with ``netlist.json`` and ``cells.json``."""
-    text = to_verilog(design, name=_TOP).text
-
-    def synthesize(folder: Path) -> None:
-        (folder / "top.v").write_text(text)
-        synthesis.synthesize("ecp5", folder=folder, source="top.v", top=_TOP)
-
-    key = digest(text, find_tool("yosys").version,
-                 synthesis.script("ecp5", source="top.v", top=_TOP),
-                 *(Path(module.__file__ or "").read_bytes() for module in (absorb, netlist)))
-    return cached("synthesis", key, synthesize)
+    return synthesized(BOARD.family, to_verilog(design, name=_TOP).text, top=_TOP,
+                       progress=Progress(quiet=True))

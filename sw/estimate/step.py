@@ -7,7 +7,7 @@ with the RTL.
 """
 from dataclasses import dataclass
 
-from systolith.hw.config import PASS_LATENCY, Config
+from systolith.hw.config import Config
 from systolith.hw.isa import WORDS, Engine
 from systolith.sw.reference.quantized_decoder import QuantizedDecoder
 
@@ -142,7 +142,7 @@ class StepModel:
 
     @property
     def _passed(self) -> int:
-        return PASS_LATENCY + HAND_OVER
+        return self.config.pass_latency + HAND_OVER
 
     @property
     def _reduced(self) -> int:

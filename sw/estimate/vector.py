@@ -3,7 +3,7 @@ from itertools import groupby
 
 import numpy as np
 
-from systolith.hw.config import PASS_LATENCY, TABLE_SEGMENTS, Config, Region
+from systolith.hw.config import TABLE_SEGMENTS, Config, Region
 from systolith.hw.isa import Command, Pass, Reduce, Sink, Source, Table
 from systolith.sw.estimate.ports import Ports
 from systolith.sw.estimate.timeline import Ints, Timeline
@@ -99,7 +99,7 @@ class VectorModel:
         if uses_constants(command):
             ports.reads(Region.CONST, starts)
         if command.sink != Sink.NONE:
-            ports.writes(SINKS[Sink(command.sink)], starts + PASS_LATENCY)
+            ports.writes(SINKS[Sink(command.sink)], starts + self._config.pass_latency)
 
     def retire(self) -> int:
         """Cycle in which the command that has ended retires; ask once for each.
@@ -107,9 +107,9 @@ class VectorModel:
         A reduction is written late, and a command after it that has none waits its turn.
         """
         assert self.end is not None
-        command, done = self._command, self.end + PASS_LATENCY
+        command, done = self._command, self.end + self._config.pass_latency
         reduces = isinstance(command, Pass) and command.reduce != Reduce.NONE
-        late = self._config.reduction_latency - PASS_LATENCY
+        late = self._config.reduction_latency - self._config.pass_latency
         if not reduces and done > self._late:
             return done
         self._late = done + late

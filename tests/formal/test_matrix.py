@@ -89,9 +89,9 @@ def test_matrix_engine():
      "self.engine.retire.eq(lasts[-2])"),
     ("retires_every_beat", "matrix", "lasts.eq(Cat(beat.valid & beat.last,",
      "lasts.eq(Cat(beat.valid,"),
-    ("writes_late", "accumulator", "valid, address = stages[ACCUMULATE_LATENCY - 1]",
+    ("writes_late", "accumulator", "valid, address = stages[-1]",
      "valid, address = (Signal(), Signal(4)); m.d.sync += Cat(valid, address).eq("
-     "Cat(*stages[ACCUMULATE_LATENCY - 1]))"),
+     "Cat(*stages[-1]))"),
     ("runs_when_stopped", "product_loops", "issue.eq(busy & ~self.halt & ~empty",
      "issue.eq(busy & ~empty"),
 ])

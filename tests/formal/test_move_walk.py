@@ -6,6 +6,7 @@ from amaranth.lib.wiring import connect, flipped
 
 from systolith.hw.config import MEMORIES
 from systolith.hw.isa import Cause
+from systolith.hw.mesh.interface import remote_layout
 from systolith.hw.move_walk import LOADED, STORED, MoveWalk, move_layout
 from tests.formal.inside import Inside
 from tests.formal.mutant import break_design
@@ -29,6 +30,9 @@ class MoveWalkProof(wiring.Component):
         m.d.comb += [walk.halt.eq(self.halt), walk.next.eq(self.next & walk.valid)]
         walking, offered = inside.signal("walking"), inside.signal("offered")
         self._inside_both(m, offered)
+        m.d.comb += holds(implies(walking, inside.signal("refused") == walk.refusal(
+            data.View(move_layout(), inside.signal("command")),
+            data.View(remote_layout(), inside.signal("remote")))))
         self._commands(m, walking, offered)
         self._beats(m, inside, walking)
         return m
@@ -58,7 +62,6 @@ class MoveWalkProof(wiring.Component):
             holds(walk.busy == (commands != 0)),
         ]
 
-
     def _beats(self, m, inside, walking):
         """Each row has all of its bytes, each move all of its rows: the last beat ends both."""
         command = data.View(move_layout(), inside.signal("command")).load
@@ -86,10 +89,10 @@ def test_move_walk():
 
 
 @pytest.mark.parametrize(("name", "old", "new"), [
-    ("reaches_beyond", "beyond.eq(offset >= config.region_bytes(region))",
-     "beyond.eq(offset > config.region_bytes(region))"),
-    ("reads_beyond", "beyond.eq(external >= max(config.ext_bytes, 1))", "beyond.eq(0)"),
-    ("loads_sums", "command.opcode == Opcode.STORE) & int", "command.opcode != 0) & int"),
+    ("reaches_beyond", "offset[exact_log2(self._config.region_bytes(one)):]",
+     "offset[exact_log2(self._config.region_bytes(one)) + 1:]"),
+    ("reads_beyond", "external[exact_log2(config.ext_bytes or 1):].any()", "Const(0)"),
+    ("loads_sums", "(store & int(region in STORED))", "int(region in STORED)"),
     ("ends_every_run", "move_end.eq(run_end & (rows == 1))", "move_end.eq(run_end)"),
     ("forgets_a_command", "walking.eq(self.command.valid), command.eq(new)",
      "walking.eq(self.command.valid & ~offered), command.eq(new)"),

@@ -94,9 +94,9 @@ def test_overflow_has_a_cause():
     ("two_take_at_once", "free = free & ~possible", "free = free & Const(1)"),
     ("takes_what_is_not_there", "possible.eq(self.request[engine] & (missing == 0))",
      "possible.eq(self.request[engine])"),
-    ("forgets_a_signal", "total.eq(value + signals - less)",
-     "total.eq(value - less if less else value + signals)"),
-    ("takes_twice", "total.eq(value + signals - less)", "total.eq(value + signals - 2 * less)"),
+    ("forgets_a_signal", "total.eq(value + _ones(signals, less=less))",
+     "total.eq(value - less if less else value + _ones(signals, less=0))"),
+    ("takes_twice", "_ones(signals, less=less)", "_ones(signals, less=2 * less)"),
     ("wraps_unseen", "kept[self._width:].any()", "kept[self._width + 1:].any()"),
 ])
 def test_broken_semaphores_are_found(name, old, new, monkeypatch):

@@ -128,7 +128,7 @@ def test_sequencer(engine):
     ("starts_when_stopped", "ready.eq(held & self.run & ~self.halt)",
      "ready.eq(held & self.run)"),
     ("takes_semaphores_again", "complete & ~self.port.command.valid", "complete"),
-    ("signals_of_another", "read.addr.eq(first)", "read.addr.eq(last)"),
+    ("signals_of_another", "read.addr.eq(following)", "read.addr.eq(last)"),
     ("signals_too_early", "Mux(self.port.retire, read.data, 0)", "read.data"),
     ("starts_the_unknown", "self.request.eq(ready & known &", "self.request.eq(ready &"),
 ])

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from cocotb.triggers import RisingEdge
 
-from systolith.hw.accumulator import SUMS_DELAY, Accumulator
-from systolith.hw.config import ACCUMULATE_LATENCY, Config
+from systolith.hw.accumulator import Accumulator, sums_delay
+from systolith.hw.config import Config
 from systolith.sw.reference import numerics
 from tests.bench import parameters, reset, simulate
 from tests.hw.system_master import SystemMaster
@@ -17,8 +17,8 @@ from tests.hw.system_master import SystemMaster
 WORDS = 16
 
 
-def make_config(*, rows, cols, bus_bytes):
-    return Config(name="test", rows=rows, cols=cols, lanes=4, acc_depth=WORDS, bus_bytes=bus_bytes)
+def make_config(**sizes):
+    return Config(name="test", lanes=4, acc_depth=WORDS, **sizes)
 
 
 class Bench:
@@ -31,8 +31,9 @@ class Bench:
         self.edge = RisingEdge(dut.clk)
         self.acc = np.zeros((WORDS, self.config.cols), dtype=np.int64)
         # The last beats, newest first: (address, first) or None.
-        self.beats: deque = deque([None] * (ACCUMULATE_LATENCY + 1), maxlen=ACCUMULATE_LATENCY + 1)
-        self.sums: deque = deque([self._sums(0)] * SUMS_DELAY)
+        ahead = self.config.accumulate_latency + 1
+        self.beats: deque = deque([None] * ahead, maxlen=ahead)
+        self.sums: deque = deque([self._sums(0)] * sums_delay(self.config))
         self.system = SystemMaster(dut, "system", bus_bytes=self.config.bus_bytes)
         for name in ("array__valid", "array__address", "array__first", "read__valid"):
             dut[name].value = 0
@@ -65,7 +66,7 @@ class Bench:
         self.beats.appendleft(None if address is None else (address, first))
 
     async def drain(self):
-        for _ in range(ACCUMULATE_LATENCY + 1):
+        for _ in range(self.config.accumulate_latency + 1):
             await self.beat()
 
     def settled(self, address):
@@ -74,9 +75,9 @@ class Bench:
 
     def array_reads(self):
         """Address that the array reads in the coming cycle, if any."""
-        newest, *former = list(self.beats)
+        newest, *former = list(self.beats)[:self.config.accumulate_latency]
         if newest is None or newest[1] or any(
-                beat is not None and beat[0] == newest[0] for beat in former[:3]):
+                beat is not None and beat[0] == newest[0] for beat in former):
             return None
         return newest[0]
 
@@ -125,7 +126,7 @@ async def readers_take_what_the_array_leaves(dut):
     await bench.start()
     dut.system__write.value = 0
     word_bytes = 4 * bench.config.cols
-    expected = None
+    expected: deque = deque([None] * bench.config.read_cycles)
     waited = served = 0
     for _ in range(1500):
         vector = bench.random.random() < 0.5
@@ -144,10 +145,11 @@ async def readers_take_what_the_array_leaves(dut):
         await bench.beat(beat, first=bench.random.random() < 0.3)
         assert dut.read__ready.value == ready
         assert dut.system__ready.value == system_ready
-        if expected is not None:
+        expected.append(due)
+        wanted = expected.popleft()
+        if wanted is not None:
             got = int(dut.read__data.value).to_bytes(word_bytes, "little")
-            np.testing.assert_array_equal(np.frombuffer(got, "<i4"), expected)
-        expected = due
+            np.testing.assert_array_equal(np.frombuffer(got, "<i4"), wanted)
         waited, served = waited + (vector and not ready), served + (due is not None)
     assert waited > 50
     assert served > 300
@@ -163,11 +165,12 @@ async def system_writes_have_no_effect(dut):
     await bench.check()
 
 
-@pytest.mark.parametrize(("rows", "cols", "bus_bytes"), [(4, 4, 4), (8, 8, 8), (64, 4, 4)])
-def test_accumulator(rows, cols, bus_bytes):
-    sizes = {"rows": rows, "cols": cols, "bus_bytes": bus_bytes}
-    simulate(Accumulator(config=make_config(**sizes)), f"acc_{rows}x{cols}", __name__,
-             parameters=sizes)
+@pytest.mark.parametrize(("rows", "cols", "bus_bytes", "read_cycles"), [
+    (4, 4, 4, 1), (8, 8, 8, 1), (64, 4, 4, 1), (4, 8, 4, 2)])
+def test_accumulator(rows, cols, bus_bytes, read_cycles):
+    sizes = {"rows": rows, "cols": cols, "bus_bytes": bus_bytes, "read_cycles": read_cycles}
+    simulate(Accumulator(config=make_config(**sizes)), f"acc_{rows}x{cols}_{read_cycles}",
+             __name__, parameters=sizes)
 
 
 def test_rejects_what_is_no_config():

@@ -19,6 +19,9 @@ QUIET = Progress(quiet=True)
 #: Short queues that the host must refill all the time, columns in groups, a narrow vector unit.
 HASTY = get_config("tall").replace(name="hasty", cols=8, hop=2, queue_depth=32)
 
+#: The latencies of an FPGA.
+LATE = get_config("tall").replace(name="late", hop=2, normalize_cycles=4, read_cycles=2)
+
 
 def check_random(config, *, latency, count, seeds):
     """Every counter of every engine is that of the RTL."""
@@ -35,6 +38,10 @@ def check_random(config, *, latency, count, seeds):
 @pytest.mark.parametrize(("latency", "count", "seeds"), [(8, 60, 40), (90, 120, 6)])
 def test_random_commands(latency, count, seeds):
     check_random(get_config("tiny"), latency=latency, count=count, seeds=seeds)
+
+
+def test_random_commands_with_the_latencies_of_an_fpga():
+    check_random(LATE, latency=8, count=60, seeds=30)
 
 
 @pytest.mark.slow

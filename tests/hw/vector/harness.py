@@ -118,6 +118,7 @@ class Harness:
     async def _watch(self) -> None:
         """Play the memories outside the unit, and note what it writes."""
         dut, config = self.dut, self.config
+        coming = deque([0] * (config.read_cycles - 1))
         while True:
             await self._edge
             self.cycle += 1
@@ -125,7 +126,8 @@ class Harness:
             # Where nothing was read there is rubbish, and none of it may matter.
             values = (self.model.acc[int(dut.acc__address.value)] if accepted
                       else self.rng.integers(-(1 << 31), 1 << 31, config.cols))
-            dut.acc__data.value = pack_lanes(values, 32)
+            coming.append(pack_lanes(values, 32))
+            dut.acc__data.value = coming.popleft()
             dut.acc__ready.value = int(self._random.random() >= self.acc_stall)
             if int(dut.act__valid.value):
                 self._write_act()

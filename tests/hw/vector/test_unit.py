@@ -19,7 +19,6 @@ from systolith.hw.isa import (
     Source,
     Table,
 )
-from systolith.hw.vector.timing import WRITE_AT, reduction_at
 from systolith.hw.vector.unit import VectorUnit
 from systolith.sw.reference.addressing import CommandFault, check
 from tests.bench import parameters, simulate
@@ -41,8 +40,8 @@ def small_config(name: str, **changes) -> Config:
 
 
 def config_of(size: str, given: dict) -> Config:
-    return small_config(size, **{key: given[key] for key in ("tables", "normalize_cycles")
-                                 if key in given})
+    return small_config(size, **{key: given[key] for key in (
+        "tables", "normalize_cycles", "read_cycles") if key in given})
 
 
 def run(size: str, testcase: str, **given) -> None:
@@ -71,6 +70,11 @@ async def random_passes(dut):
 @pytest.mark.parametrize("stall", [0.0, 0.4])
 def test_random_passes(size, stall):
     run(size, "random_passes", stall=stall, count=60, seed=7)
+
+
+@pytest.mark.parametrize("size", ["tall", "mid"])
+def test_random_passes_with_late_memories(size):
+    run(size, "random_passes", stall=0.4, count=60, seed=8, read_cycles=2)
 
 
 #: A scale that turns INT32 accumulators into numbers with 7 bits more than 8.
@@ -175,8 +179,8 @@ async def latencies(dut):
             await harness.execute(command)
         await harness.drain()
         cycles[name] = [cycle - watcher.result() for cycle in harness.retire_cycles]
-    late = reduction_at(harness.config)
-    assert cycles == {"plain": [WRITE_AT], "reducing": [late],
+    late = harness.config.reduction_latency
+    assert cycles == {"plain": [harness.config.pass_latency], "reducing": [late],
                       "mixed": [late, late + 1, late + 2]}
 
 
@@ -188,9 +192,9 @@ async def first_beat(harness: Harness) -> int:
         await cocotb.triggers.RisingEdge(harness.dut.clk)
 
 
-@pytest.mark.parametrize("normalize_cycles", [2, 4])
-def test_latencies(normalize_cycles):
-    run("tiny", "latencies", normalize_cycles=normalize_cycles)
+@pytest.mark.parametrize(("normalize_cycles", "read_cycles"), [(2, 1), (4, 1), (4, 2)])
+def test_latencies(normalize_cycles, read_cycles):
+    run("tiny", "latencies", normalize_cycles=normalize_cycles, read_cycles=read_cycles)
 
 
 #: Commands at fault on the configuration ``tiny`` with one table, by what is wrong with them.
@@ -327,6 +331,10 @@ async def shared_memories(dut):
 @pytest.mark.parametrize("size", ["tiny", "mid"])
 def test_shared_memories(size):
     run(size, "shared_memories", stall=0.3)
+
+
+def test_shared_late_memories():
+    run("mid", "shared_memories", stall=0.3, read_cycles=2)
 
 
 def test_rejects_config():

@@ -8,7 +8,8 @@ import pytest
 from tests.sim.cli.invoke import systolith
 
 COMMANDS = ("run", "similarity", "eval", "generate", "disasm", "verify", "bench", "trace",
-            "estimate", "scaling", "configs", "doctor", "boards", "bitstream", "flash",
+            "estimate", "energy", "scaling", "configs", "doctor", "boards", "bitstream", "timing",
+            "flash",
             "board-test", "virtual-board")
 
 

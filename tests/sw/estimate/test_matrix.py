@@ -2,14 +2,13 @@
 import numpy as np
 import pytest
 
-from systolith.hw.config import ACCUMULATE_LATENCY
 from systolith.hw.configs import get_config
 from systolith.hw.isa import Product
 from systolith.sw.estimate.matrix import MatrixModel
 from systolith.sw.estimate.ports import Ports
 
 CONFIG = get_config("tiny")
-DELAY = CONFIG.matrix_latency - ACCUMULATE_LATENCY + 1
+DELAY = CONFIG.matrix_latency - CONFIG.accumulate_latency + 1
 
 
 def reads(*products, start=0, gap=0):

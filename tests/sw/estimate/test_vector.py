@@ -1,7 +1,7 @@
 """Passes, held back by the array and retired in order."""
 import numpy as np
 
-from systolith.hw.config import PASS_LATENCY, Region
+from systolith.hw.config import Region
 from systolith.hw.configs import get_config
 from systolith.hw.isa import Load, Pass, Reduce, Sink, Source, Table
 from systolith.sw.estimate.ports import Ports
@@ -54,11 +54,11 @@ def test_a_command_waits_for_the_reduction_of_the_one_before():
     model, late = VectorModel(CONFIG, Ports(CONFIG, [])), CONFIG.reduction_latency
     shape = {"rows": 1, "beats": 1, "valid": 4}
     plain, reducing = Pass(**shape), Pass(**shape, reduce=Reduce.MAX)
-    assert done(model, plain, 10) == (11, 11 + PASS_LATENCY)
+    assert done(model, plain, 10) == (11, 11 + CONFIG.pass_latency)
     assert done(model, reducing, 11) == (12, 12 + late)
     assert done(model, plain, 12) == (13, 13 + late)
     far = 13 + 2 * late
-    assert done(model, plain, far) == (far + 1, far + 1 + PASS_LATENCY)
+    assert done(model, plain, far) == (far + 1, far + 1 + CONFIG.pass_latency)
 
 
 def test_marks_what_beats_use():
@@ -66,7 +66,7 @@ def test_marks_what_beats_use():
              for region in (Region.VEC, Region.ACT)]
     ports = Ports(CONFIG, loads)
     done(VectorModel(CONFIG, ports), Pass(rows=1, beats=2, valid=8, sink=Sink.VEC), 10)
-    written = 11 + PASS_LATENCY
+    written = 11 + CONFIG.pass_latency
     for load, expected in zip(loads, (written + 2, written), strict=True):
         assert ports.of(load).place(0, np.array([written]), 0).tolist() == [expected]
 
