@@ -20,8 +20,9 @@ from systolith.sw.encoder.compiled import EmbeddingResult, check_text, count_mac
 from systolith.sw.encoder.mesh.lowering import MeshLowering
 from systolith.sw.encoder.mesh.plan import plan_mesh
 from systolith.sw.encoder.mesh.share import shares_of
-from systolith.sw.encoder.mesh.stream import MeshStream, SharedImage
+from systolith.sw.encoder.mesh.stream import MeshStream
 from systolith.sw.encoder.plan import Tiles
+from systolith.sw.encoder.shared_image import SharedImage
 from systolith.sw.reference.encoder import QuantizedEncoder, embed
 from systolith.sw.runtime.cluster import Cluster
 from systolith.sw.runtime.device import DEFAULT_MAX_CYCLES, Counters, slowest

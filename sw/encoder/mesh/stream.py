@@ -11,36 +11,19 @@ from systolith.hw.config import Config, Region
 from systolith.hw.isa import Command, Load
 from systolith.sw.compiler.allocate import NAMES, Buffer, CapacityError
 from systolith.sw.compiler.fields import Span
-from systolith.sw.compiler.image import Image, Place
+from systolith.sw.compiler.image import Place
 from systolith.sw.compiler.tokens import token_loads
 from systolith.sw.compiler.window import Window
 from systolith.sw.encoder.data import ProductBytes
 from systolith.sw.encoder.mesh.plan import MeshPlan
 from systolith.sw.encoder.plan import Slot
+from systolith.sw.encoder.shared_image import SharedImage
 from systolith.sw.encoder.stream import WeightStream
 from systolith.sw.reference.encoder import QuantizedEncoder, QuantizedNorm
 from systolith.sw.reference.numerics import exp2_table
 
 #: Beats of a load at most: what is sent never waits longer for one.
 LOAD_BEATS = 512
-
-
-class SharedImage(Image):
-    """An image in external memory in which data of one name are written once.
-
-    Parameters
-    ----------
-    config : Config
-    """
-
-    def __init__(self, config: Config):
-        super().__init__(config)
-        self._written: dict[str, Place] = {}
-
-    def write(self, name: str, buffer: Buffer, data: bytes) -> Place:
-        if name not in self._written:
-            self._written[name] = super().write(name, buffer, data)
-        return self._written[name]
 
 
 class MeshStream(WeightStream):
