@@ -36,12 +36,16 @@ class Residual:
         self.blocks = spans(plan.length, plan.block)
         self._products = 0
 
+    @property
+    def slots(self) -> int:
+        """Products of a block that the accumulators hold."""
+        return 2 * max(1, self.config.acc_half // (self.plan.block * self.tiles.widest))
+
     def slot(self) -> int:
         """First accumulator of the next product of a block: products go around in all there are."""
-        words = self.plan.block * self.tiles.widest
-        slots = max(1, self.config.acc_half // words)
         number, self._products = self._products, self._products + 1
-        return number % 2 * self.config.acc_half + number // 2 % slots * words
+        return (number % 2 * self.config.acc_half
+                + number % self.slots // 2 * self.plan.block * self.tiles.widest)
 
     def source(self, block: Span) -> Fields:
         """Rows of the residual as the source of a pass."""

@@ -58,6 +58,13 @@ def test_rows_of_cores_have_parts_of_the_text(even_model, name, length, valid):
         random_texts(valid, valid))
 
 
+@pytest.mark.parametrize("acc_depth", [512, 64])
+def test_few_accumulators(even_model, acc_depth):
+    """Products of a phase lie where those of the phase before did."""
+    config = get_config("tiny@2x1").replace(name="small", acc_depth=acc_depth)
+    run(compile_encoder_mesh(even_model, config, length=33), config, random_texts(33))
+
+
 def test_weights_that_do_not_fit_are_streamed(even_model):
     """The cores hold less than a half of them, so a layer's come while the one before is used."""
     model = quantized(random_encoder(width=16, heads=4, hidden=64, layers=5))

@@ -2,7 +2,7 @@
 from collections.abc import Iterator, Sequence
 
 from systolith.hw.config import Config
-from systolith.hw.isa import Command, Pass, Product
+from systolith.hw.isa import Command, Pass
 from systolith.sw.compiler.fields import Span
 from systolith.sw.compiler.gather import MEET
 from systolith.sw.compiler.softmax import AttentionBlock
@@ -26,8 +26,8 @@ class MeshAttention:
 
     Attributes
     ----------
-    output_started : list of Command
-        What is left of the first block's output product.
+    output_done : bool
+        Whether the first block's output product has been done.
     """
 
     def __init__(self, model: QuantizedEncoder, plan: MeshPlan, exchange: MeshExchange,
@@ -35,12 +35,11 @@ class MeshAttention:
         self.plan, self.exchange, self.config = plan, exchange, config
         self._lowering = AttentionLowering(model, plan.share.of(model.layers[index]),
                                            plan.layer(index), config)
-        self.output_started: list[Command] = []
+        self.output_done = False
 
     def commands(self, blocks: Sequence[Span], output: list[Command]) -> Iterator[Command]:
         """Mixed values of each block to the others, then a meeting. The ``output`` product of the
-        first block is done while the last softmax runs."""
-        self.output_started = output
+        first block and its drain are done while the last softmax runs."""
         spans = [block for block in blocks if block[0] < block[1]]
         steps = [(number, head, span) for number, span in enumerate(spans)
                  for head in range(self.plan.tiles.heads)]
@@ -49,7 +48,8 @@ class MeshAttention:
         depth, met = self.plan.depth, 0
         for step in range(len(work) + depth if work else 0):
             if step == len(work) and met:
-                yield from self._products()
+                yield from output
+                self.output_done = True
             mixed = work[step - depth] if step >= depth else None
             scored = work[step] if step < len(work) else None
             if mixed:
@@ -68,11 +68,6 @@ class MeshAttention:
                 yield scored.power_pass(self.config)
         for _ in range(len(blocks) - met):
             yield MEET
-
-    def _products(self) -> Iterator[Command]:
-        yield from (each for each in self.output_started if isinstance(each, Product))
-        self.output_started = [each for each in self.output_started
-                               if not isinstance(each, Product)]
 
     def _mixed(self, block: AttentionBlock, number: int, head: int) -> Iterator[Command]:
         drain = block.mix_pass(self.config)

@@ -27,6 +27,10 @@ from systolith.sw.reference.encoder import QuantizedEncoder
 #: Blocks that are embedded before the first is normalized.
 AHEAD = 2
 
+#: Products that the accumulators hold where a block's keys and values are drained after the next
+#: block is embedded.
+LEAST_SLOTS = 4
+
 #: Blocks whose norm before the feed-forward network stands behind the first blocks' hidden rows,
 #: which are sooner wanted.
 LATE = 2
@@ -68,10 +72,10 @@ class MeshLowering:
             yield from self._keys_and_values(index)
             yield from self._queries(index)
             attention = MeshAttention(self.model, self.plan, self.exchange, self.config, index)
-            yield from attention.commands(self.blocks, self._first_output(index))
+            yield from attention.commands(self.blocks, self._output_block(index, self.blocks[0]))
             if index + 1 == len(self.model.layers) and self.share.place == 0:
                 yield from self.weights.pooling()
-            yield from self._output(index, attention.output_started)
+            yield from self._output(index, started=attention.output_done)
             yield from self._feed_forward(index)
         yield from self._pool()
 
@@ -138,6 +142,9 @@ class MeshLowering:
             products, pending = self._projected("kv", index, block)
             yield from products
             yield from self._ahead(products)
+            if self.residual.slots < LEAST_SLOTS:
+                yield from pending
+                pending = []
         yield from pending
         self.weights.done(*(["norm0"] if index == 0 else []), *self._parts("kv", index))
         yield from self.exchange.keys_and_values(self.plan.layer(index))
@@ -168,14 +175,11 @@ class MeshLowering:
         commands = lowering.output(self.weights.place(f"out{index}"), block, self.share.columns)
         return [each for command in commands for each in paired(command)]
 
-    def _first_output(self, index: int) -> list[Command]:
-        return self._output_block(index, self.blocks[0])
-
-    def _output(self, index: int, started: list[Command]) -> Iterator[Command]:
+    def _output(self, index: int, *, started: bool) -> Iterator[Command]:
         """Output columns of each block, then its norm and INT8: while its columns are exchanged,
         the vector unit leaves them vector memory."""
         for number, block in enumerate(self.blocks):
-            commands = started if number == 0 else self._output_block(index, block)
+            commands = [] if started and number == 0 else self._output_block(index, block)
             yield from commands
             yield from self.exchange.columns(block)
             yield from self._ahead(commands)
@@ -229,7 +233,7 @@ class MeshLowering:
     def _early_keys(self, index: int) -> tuple[list[Command], list[Command]]:
         """Keys and values of the first blocks of a layer, where there is room for their weights:
         products with what they need, and drains."""
-        count = max(0, min(EARLY, len(self.blocks) - 2))
+        count = max(0, min(EARLY, len(self.blocks) - 2, self.residual.slots // len("kv")))
         names = self._parts("kv", index)
         if not all(map(self.weights.ready, names)):
             return [], []
