@@ -52,7 +52,7 @@ class Accumulator(wiring.Component):
     array : In(AccumulatorUpdate)
         Beats of the array; written ``accumulate_latency`` cycles after ``valid``.
     read : In(AccumulatorReadPort)
-        Vector unit; waits while the array reads the same half. Latency ``read_cycles``.
+        Vector unit; waits while the array reads the same half. Latency ``source_latency``.
     system : In(SystemPort)
         Host and mover, after the two others. A write is accepted and has no effect. Accumulator
         ``c`` of word ``w`` has the system address ``4 * (w * cols + c)``.
@@ -145,7 +145,7 @@ class Accumulator(wiring.Component):
         top = word_lsb + exact_log2(config.acc_depth) - 1
         m.submodules.answer = answer = SystemAnswer(
             word_bytes=8 * config.cols, bus_bytes=config.bus_bytes,
-            word_latency=config.read_cycles)
+            word_latency=config.read_cycles, latency=config.system_read_latency)
         array_reads, vector_reads, system_reads = Signal(2), Signal(2), Signal(2)
         valid, address = stage
         half_of_system = system.address[top]
@@ -167,7 +167,9 @@ class Accumulator(wiring.Component):
         free = ~Mux(half_of_system, taken[1], taken[0])
         m.d.comb += [
             read.ready.eq(~Mux(read.address[-1], array_reads[1], array_reads[0])),
-            read.data.eq(Mux(half_of_read, words[1], words[0])),
+            # As late as what the vector unit reads of the other memories.
+            read.data.eq(delayed(m, Mux(half_of_read, words[1], words[0]), config.port_cycles,
+                                 "vector_data")),
             system.ready.eq(system.write | free),
             answer.accept.eq(system.valid & ~system.write & free),
             answer.lane.eq(Cat(system.address[bus:word_lsb], half_of_system)),

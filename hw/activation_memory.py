@@ -6,7 +6,7 @@ from amaranth.utils import exact_log2
 
 from systolith.hw.config import Config, Region
 from systolith.hw.interfaces import ActivationWritePort, SystemPort
-from systolith.hw.memory import LATE_READ_LATENCY, Memory, MemoryRead
+from systolith.hw.memory import Memory, MemoryRead, operand_latency
 from systolith.hw.one_hot import one_hot, placed
 from systolith.hw.system_answer import SystemAnswer
 
@@ -26,7 +26,7 @@ class ActivationMemory(wiring.Component):
     Members
     -------
     array : In(MemoryRead(act_depth, ArrayLayout(8, rows)))
-        Reads of the array, latency ``LATE_READ_LATENCY``.
+        Reads of the array, latency :func:`operand_latency`.
     write : In(ActivationWritePort)
         Writes of the vector unit, readable from the next cycle on.
     system : In(SystemPort)
@@ -51,10 +51,12 @@ class ActivationMemory(wiring.Component):
         lane = system.address[exact_log2(config.bus_bytes):word_lsb]
         word = system.address[word_lsb:word_lsb + exact_log2(config.act_depth)]
 
-        m.submodules.memory = memory = Memory(width=8 * config.rows, depth=config.act_depth)
+        m.submodules.memory = memory = Memory(width=8 * config.rows, depth=config.act_depth,
+                                              port_cycles=config.port_cycles)
         m.submodules.answer = answer = SystemAnswer(word_bytes=config.rows,
                                                     bus_bytes=config.bus_bytes,
-                                                    word_latency=LATE_READ_LATENCY)
+                                                    word_latency=operand_latency(config),
+                                                    latency=config.system_read_latency)
         late = Signal(8 * config.rows, reset_less=True)
         m.d.sync += late.eq(memory.read.data)
         m.d.comb += [

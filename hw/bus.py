@@ -15,7 +15,7 @@ class BusMaster(wiring.Signature):
     """One master's access to all memories, seen from the master.
 
     As :class:`SystemPort`, with the region, and with ``answer``: ``read_data`` is there,
-    ``SYSTEM_READ_LATENCY`` cycles after a read was accepted.
+    ``config.system_read_latency`` cycles after a read was accepted.
     """
 
     def __init__(self, *, bus_bytes):
@@ -39,6 +39,8 @@ class Bus(wiring.Component):
         Bytes of an access.
     masters : tuple of str
         ``MASTERS`` or ``MESH_MASTERS``.
+    read_latency : int
+        Cycles from an accepted read to its data, ``config.system_read_latency``.
 
     Members
     -------
@@ -48,8 +50,8 @@ class Bus(wiring.Component):
         The memories.
     """
 
-    def __init__(self, *, bus_bytes, masters=MASTERS):
-        self._bus_bytes, self._names = bus_bytes, masters
+    def __init__(self, *, bus_bytes, masters=MASTERS, read_latency=SYSTEM_READ_LATENCY):
+        self._bus_bytes, self._names, self._read_latency = bus_bytes, masters, read_latency
         super().__init__({
             **{name: In(BusMaster(bus_bytes=bus_bytes)) for name in masters},
             **{region.name.lower(): Out(SystemPort(bus_bytes=bus_bytes)) for region in MEMORIES},
@@ -117,7 +119,7 @@ class Bus(wiring.Component):
     def _answer(self, m, master, masters, choice):
         """Follow each accepted read for its latency: which memory, which master."""
         read, region, whose = master.valid & master.ready & ~master.write, master.region, choice
-        for stage in range(1, SYSTEM_READ_LATENCY + 1):
+        for stage in range(1, self._read_latency + 1):
             before = read, region, whose
             after = (Signal(name=f"read{stage}"), Signal(Region, name=f"region{stage}"),
                      Signal.like(choice, name=f"whose{stage}"))

@@ -38,7 +38,8 @@ ADDRESS_BITS = 31
 MOST_CORES = 1 << ADDRESS_BITS - CORE_SHIFT
 MOST_NODES = 16
 
-#: Cycles from an accepted read on a system port to its data, the same for every memory.
+#: Cycles from an accepted read on a system port to its data, the same for every memory; more where
+#: the memories' ports have registers, see :attr:`Config.system_read_latency`.
 SYSTEM_READ_LATENCY = 3
 
 #: Segments of a function table; a power of two.
@@ -97,13 +98,17 @@ class Config:
     bus_bytes : int
         Bytes a cycle of the system bus and of the external memory: 4, 8 or 16; at most a word of
         the activation, weight and vector memories.
-    normalize_cycles : int
-        Cycles in which the sum of a row's reduction is normalized: 2, or 4 for the clock of an
-        FPGA. All that waits for a reduction waits as long.
+    scalar_cycles : int
+        Cycles from the sum of a row's reduction to what is stored of it: 6, or 10 for the clock of
+        an FPGA. All that waits for a reduction waits as long.
     read_cycles : int
         Cycles from an address to the data of the accumulators and of the vector unit's memories:
         1, or 2 with the register that a block RAM of an FPGA has behind it. A pass is a cycle
         longer then; a product is not.
+    port_cycles : int
+        Registers in front of the ports of all memories but the accumulators: 0, or 1 for the clock
+        of an FPGA, where a port reaches block RAMs all over the chip. Who waits for a port waits as
+        before, and all that is read comes a cycle later.
     ext_bytes : int
         Bytes of external memory; 0 when the chip has none.
     mesh_width, mesh_height : int
@@ -132,8 +137,9 @@ class Config:
     semaphores: int = 16
     semaphore_width: int = 8
     bus_bytes: int = 4
-    normalize_cycles: int = 2
+    scalar_cycles: int = 6
     read_cycles: int = 1
+    port_cycles: int = 0
     ext_bytes: int = 1 << 24
     mesh_width: int = 1
     mesh_height: int = 1
@@ -153,8 +159,10 @@ class Config:
         self._check("semaphore_width", 2, 8)
         widest = min(self.rows, self.cols, 2 * self.lanes, 16)
         self._check("bus_bytes", 4, widest, power=True)
-        self._check("normalize_cycles", 2, 4, power=True)
+        if self.scalar_cycles not in (6, 10):
+            raise ConfigError(f"scalar_cycles must be 6 or 10, not {self.scalar_cycles}")
         self._check("read_cycles", 1, 2)
+        self._check("port_cycles", 0, 1)
         for field in ("mesh_width", "mesh_height"):
             self._check(field, 1, MOST_NODES)
         if self.cores > MOST_CORES:
@@ -223,7 +231,7 @@ class Config:
     @property
     def matrix_latency(self) -> int:
         """Cycles from a beat's issue in the matrix engine to the write of its accumulators."""
-        return self.rows + self.column_groups + 4
+        return self.rows + self.column_groups + 4 + self.port_cycles
 
     @property
     def accumulate_latency(self) -> int:
@@ -232,14 +240,24 @@ class Config:
         return 3 + self.read_cycles
 
     @property
+    def system_read_latency(self) -> int:
+        """Cycles from an accepted read on a system port to its data."""
+        return SYSTEM_READ_LATENCY + self.port_cycles
+
+    @property
+    def source_latency(self) -> int:
+        """Cycles from a beat's start in the vector unit to what it reads, of any memory."""
+        return self.read_cycles + self.port_cycles
+
+    @property
     def pass_latency(self) -> int:
         """Cycles from a beat's start in the vector unit to its write."""
-        return 22 + self.read_cycles
+        return 22 + self.source_latency
 
     @property
     def reduction_latency(self) -> int:
         """Cycles from the start of a row's last beat in the vector unit to its reduction."""
-        return 24 + self.read_cycles + self.normalize_cycles + self.lanes.bit_length()
+        return 20 + self.source_latency + self.scalar_cycles + self.lanes.bit_length()
 
     def depth(self, region: Region) -> int:
         """Words of a memory."""

@@ -3,7 +3,7 @@ from amaranth import *
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from systolith.hw.counters import Counters
+from systolith.hw.counters import Counters, EngineActivity
 from systolith.hw.faults import Faults
 from systolith.hw.interfaces import EnginePort, command_layout
 from systolith.hw.isa import ENGINES, Engine, Product
@@ -96,7 +96,11 @@ class Control(wiring.Component):
         connect(m, queue.o, sequencer.words)
         connect(m, sequencer.port, flipped(getattr(self, name)))
         connect(m, sequencer.report, getattr(faults, name))
-        connect(m, sequencer.activity, getattr(counters, name))
+        # Whether an engine stalls is known late, and there are many counters: they count a cycle late.
+        activity = EngineActivity().create(path=(f"{name}_activity",))
+        m.d.sync += [getattr(activity, member).eq(getattr(sequencer.activity, member))
+                     for member in activity.signature.members]
+        connect(m, activity, getattr(counters, name))
         m.d.comb += [
             queue.i.valid.eq(self.push[engine]), queue.i.payload.eq(self.word),
             self.full[engine].eq(~queue.i.ready), registers.space[engine].eq(queue.space),
@@ -123,10 +127,12 @@ class Control(wiring.Component):
             faults.overflow.eq(semaphores.overflow[:len(Engine)]), faults.overrun.eq(self.overrun),
             faults.address.eq(self.address_fault),
             registers.stopped.eq(faults.stopped), registers.fault.eq(faults.fault),
-            # A stopped core keeps its counters for the host to see.
-            counters.enable.eq(registers.run & ~registers.idle & ~faults.stopped),
-            counters.clear.eq(registers.clear), counters.moved.eq(self.moved),
             registers.cycles.eq(counters.cycles), registers.move_bytes.eq(counters.move_bytes),
             registers.counters.eq(counters.values),
             self.reset.eq(registers.reset),
+        ]
+        m.d.sync += [
+            # A stopped core keeps its counters for the host to see.
+            counters.enable.eq(registers.run & ~registers.idle & ~faults.stopped),
+            counters.clear.eq(registers.clear), counters.moved.eq(self.moved),
         ]

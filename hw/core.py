@@ -99,7 +99,8 @@ class Core(wiring.Component):
 
     def _bus(self, m, mover):
         masters = MESH_MASTERS if self._config.cores > 1 else MASTERS
-        bus = Bus(bus_bytes=self._config.bus_bytes, masters=masters)
+        bus = Bus(bus_bytes=self._config.bus_bytes, masters=masters,
+                  read_latency=self._config.system_read_latency)
         m.submodules.bus = self._reset(bus)
         connect(m, mover.bus, bus.mover)
         return bus

@@ -23,6 +23,37 @@ class HostRequest(data.StructLayout):
         super().__init__({"write": 1, "address": ADDRESS_BITS, "data": 32})
 
 
+def host_bytes(config):
+    """Bytes of each region, as the host reaches them: dict of int by Region, in address order."""
+    return {Region.REGISTERS: REGISTER_BYTES, Region.QUEUES: 4 * len(ENGINES),
+            **{region: config.region_bytes(region) for region in MEMORIES}}
+
+
+def allowed(m, config, access):
+    """Whether a core can execute an access, whichever core its address names.
+
+    Parameters
+    ----------
+    m : Module
+        Gets the logic.
+    config : :class:`Config`
+        Sizes of the memories.
+    access : HostRequest
+
+    Returns
+    -------
+    Value
+        One bit.
+    """
+    inside = Signal()
+    region, offset = access.address[REGION_SHIFT:CORE_SHIFT], access.address[:OFFSET_BITS]
+    for target, limit in host_bytes(config).items():
+        with m.If(region == target):
+            m.d.comb += inside.eq(offset < limit)
+    direction = Mux(access.write, region != Region.ACC, region != Region.QUEUES)
+    return inside & direction & (access.address[:2] == 0)
+
+
 class HostPort(wiring.Component):
     """Executes the host's requests one after another.
 
@@ -112,17 +143,8 @@ class HostPort(wiring.Component):
         return m
 
     def _good(self, m, access):
-        """Whether an access is allowed."""
-        inside = Signal()
-        region, offset = access.address[REGION_SHIFT:CORE_SHIFT], access.address[:OFFSET_BITS]
-        limits = {region: self._config.region_bytes(region) for region in MEMORIES}
-        limits |= {Region.REGISTERS: REGISTER_BYTES, Region.QUEUES: 4 * len(ENGINES)}
-        for target, limit in limits.items():
-            with m.If(region == target):
-                m.d.comb += inside.eq(offset < limit)
-        direction = Mux(access.write, region != Region.ACC, region != Region.QUEUES)
-        return (inside & direction & (access.address[CORE_SHIFT:] == 0)
-                & (access.address[:2] == 0))
+        """Whether an access is allowed, and to this core."""
+        return allowed(m, self._config, access) & (access.address[CORE_SHIFT:] == 0)
 
     def _registers(self, m, selected, access, offset):
         m.d.comb += [

@@ -18,7 +18,7 @@ class SystemPort(wiring.Signature):
 
     A request is accepted in a cycle with ``valid`` and ``ready``; the master keeps it unchanged
     until it is accepted, or the core halts. ``address`` is a byte offset in the region, a multiple
-    of ``bus_bytes``. Accepted reads give ``read_data`` exactly ``SYSTEM_READ_LATENCY`` cycles after
+    of ``bus_bytes``. Accepted reads give ``read_data`` exactly ``system_read_latency`` cycles after
     acceptance. An address past the memory's end must not be presented: the master checks it.
     """
 
@@ -33,7 +33,8 @@ class EnginePort(wiring.Signature):
     """Between sequencer (master) and engine.
 
     ``command`` carries the fields of the engine's command (see each engine for its layout) whose
-    waits are satisfied; the engine takes it when it starts. ``retire`` pulses once for each
+    waits are satisfied; the engine takes it when it starts. The fields are there from the cycle
+    before ``command.valid`` on, so an engine may look at them early. ``retire`` pulses once for each
     command, in order, when all its writes have been done. ``active``: a command is being issued.
     ``stall``: active, but nothing was issued this cycle. ``error`` with ``cause`` (one cycle is
     enough): the command being issued is at fault; the engine issues nothing more. ``halt`` from
@@ -48,7 +49,7 @@ class EnginePort(wiring.Signature):
 
 
 class AccumulatorReadPort(wiring.Signature):
-    """Vector unit (master) reads accumulators: ``data`` comes ``config.read_cycles`` cycles after
+    """Vector unit (master) reads accumulators: ``data`` comes ``config.source_latency`` cycles after
     ``valid & ready``."""
 
     def __init__(self, config):

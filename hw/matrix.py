@@ -8,7 +8,7 @@ from systolith.hw.array import SystolicArray
 from systolith.hw.config import Config
 from systolith.hw.interfaces import EnginePort, command_layout
 from systolith.hw.isa import Product
-from systolith.hw.memory import LATE_READ_LATENCY, MemoryRead
+from systolith.hw.memory import MemoryRead, operand_latency
 from systolith.hw.product_loops import ProductLoops
 from systolith.hw.weight_memory import WeightRead
 
@@ -59,7 +59,7 @@ class MatrixEngine(wiring.Component):
     @property
     def _address_delay(self):
         """Cycles from a beat's issue to its presentation to the accumulators."""
-        return LATE_READ_LATENCY + self._array.latency - sums_delay(self._config)
+        return operand_latency(self._config) + self._array.latency - sums_delay(self._config)
 
     def elaborate(self, platform):
         m = Module()
@@ -76,7 +76,7 @@ class MatrixEngine(wiring.Component):
             array.activations.eq(self.activations.data),
         ]
         # Both memories answer so many cycles after the beat.
-        loads, unsigned = (Signal(LATE_READ_LATENCY, name=name, reset_less=name == "unsigned")
+        loads, unsigned = (Signal(operand_latency(self._config), name=name, reset_less=name == "unsigned")
                            for name in ("loads", "unsigned"))
         m.d.sync += [loads.eq(Cat(beat.load, loads[:-1])),
                      unsigned.eq(Cat(beat.left_unsigned, unsigned[:-1]))]

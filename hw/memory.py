@@ -13,11 +13,16 @@ READ_LATENCY = 1
 LATE_READ_LATENCY = READ_LATENCY + 1
 
 
+def operand_latency(config):
+    """Cycles from a read of the activation or weight memory to its data."""
+    return LATE_READ_LATENCY + config.port_cycles
+
+
 class MemoryRead(wiring.Signature):
     """Reads one memory, seen from the reader.
 
-    ``data`` is the word at ``address`` one cycle after ``valid``. A reader that needs it longer
-    keeps it: other readers may use the memory in the meantime.
+    ``data`` is the word at ``address``, some cycles after ``valid`` that the memory tells. A reader
+    that needs it longer keeps it: other readers may use the memory in the meantime.
 
     Parameters
     ----------
@@ -64,11 +69,13 @@ class Memory(wiring.Component):
         Words, at least 2.
     granularity : int
         Bits that share a bit of the write mask; a divisor of ``width``.
+    port_cycles : int
+        Registers in front of both ports, 0 or 1. They keep reads and writes in order.
 
     Members
     -------
     read : In(MemoryRead)
-        Latency ``READ_LATENCY``, a read a cycle.
+        Latency ``READ_LATENCY + port_cycles``, a read a cycle.
     write : In(MemoryWrite)
         Readable from the next cycle on.
 
@@ -78,15 +85,18 @@ class Memory(wiring.Component):
         When a parameter is no integer or outside its limit.
     """
 
-    def __init__(self, *, width, depth, granularity=8):
+    def __init__(self, *, width, depth, granularity=8, port_cycles=0):
         for name, value, low in (("width", width, 1), ("depth", depth, 2),
-                                 ("granularity", granularity, 1)):
+                                 ("granularity", granularity, 1), ("port_cycles", port_cycles, 0)):
             if not isinstance(value, int) or isinstance(value, bool):
                 raise TypeError(f"{name} must be an integer, not {value!r}")
             if value < low:
                 raise ValueError(f"{name} must be at least {low}, not {value}")
         if width % granularity:
             raise ValueError(f"granularity must divide width ({width}), not be {granularity}")
+        if port_cycles > 1:
+            raise ValueError(f"port_cycles must be at most 1, not {port_cycles}")
+        self._port_cycles = port_cycles
         self._width, self._depth, self._granularity = width, depth, granularity
         super().__init__({
             "read": In(MemoryRead(depth, width)),
@@ -113,8 +123,23 @@ class Memory(wiring.Component):
         # The instance is used directly: lib.memory.Memory would add a module around each memory.
         words = MemoryData(shape=self._width, depth=self._depth, init=[])
         m.submodules.words = instance = MemoryInstance(data=words)
-        instance.write_port(domain="sync", addr=self.write.address, data=self.write.data,
-                            en=self.write.mask)
-        instance.read_port(domain="sync", addr=self.read.address, data=self.read.data,
-                           en=self.read.valid, transparent_for=())
+        write, read = ((self._late_write(m), self._late_read(m)) if self._port_cycles
+                       else (self.write, self.read))
+        instance.write_port(domain="sync", addr=write.address, data=write.data, en=write.mask)
+        instance.read_port(domain="sync", addr=read.address, data=self.read.data, en=read.valid,
+                           transparent_for=())
         return m
+
+    def _late_write(self, m):
+        later = MemoryWrite(self._depth, self._width, self._granularity).create(path=("late_write",))
+        m.d.sync += later.mask.eq(self.write.mask)
+        # Only where something is written: synthesis would merge the registers of several memories,
+        # and these are to be near the memory.
+        with m.If(self.write.mask.any()):
+            m.d.sync += [later.address.eq(self.write.address), later.data.eq(self.write.data)]
+        return later
+
+    def _late_read(self, m):
+        later = MemoryRead(self._depth, self._width).create(path=("late_read",))
+        m.d.sync += [later.valid.eq(self.read.valid), later.address.eq(self.read.address)]
+        return later

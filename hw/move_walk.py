@@ -1,4 +1,7 @@
 """The address generator of the mover."""
+from functools import reduce
+from operator import or_
+
 from amaranth import *
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -87,13 +90,16 @@ class MoveWalk(wiring.Component):
         walking = Signal()  # beats are left to be checked
         offered = Signal()  # a checked one is in the registers
         refused = Signal(Cause)  # why the command cannot be executed, known as it comes
+        refuses = Signal()  # it is refused: the same in one bit
+        wide = Signal(OFFSET_BITS + 1)  # bits of an offset that no address of its region has
+        beyond = Signal()
         cause = Signal(Cause)
         free = Signal()
         step = Signal()
         m.d.comb += [
             run_end.eq(row_bytes == self._config.bus_bytes), move_end.eq(run_end & (rows == 1)),
             self.valid.eq(offered & ~self.halt), self.busy.eq(walking | offered),
-            free.eq(~offered | self.next), step.eq(walking & free & (cause == Cause.NONE)),
+            free.eq(~offered | self.next), step.eq(walking & free & ~refuses & ~beyond),
             # A fault is told when all beats before it have been taken.
             self.cause.eq(Mux(offered, Cause.NONE, cause)),
             self.command.ready.eq(~walking | (step & move_end)),
@@ -122,11 +128,12 @@ class MoveWalk(wiring.Component):
                          offset.eq(new.load.base), run_offset.eq(new.load.base),
                          external.eq(new.load.ext_base), run_external.eq(new.load.ext_base),
                          rows.eq(new.load.rows), row_bytes.eq(new.load.row_bytes)]
-            m.d.sync += [remote.eq(coming), refused.eq(self.refusal(new, coming))]
+            refusal = self.refusal(new, coming)
+            m.d.sync += [remote.eq(coming), refused.eq(refusal), refuses.eq(refusal != Cause.NONE),
+                         wide.eq(self.wide(new.load.region))]
+        m.d.comb += beyond.eq((offset & wide).any() | self._far_beyond(command, remote, external))
         with m.If(walking):
-            m.d.comb += cause.eq(Mux(refused != Cause.NONE, refused, Mux(
-                self._beyond(command, offset) | self._far_beyond(command, remote, external),
-                Cause.ADDRESS, Cause.NONE)))
+            m.d.comb += cause.eq(Mux(refuses, refused, Mux(beyond, Cause.ADDRESS, Cause.NONE)))
         return m
 
     def _enter(self, m, new, coming):
@@ -172,9 +179,17 @@ class MoveWalk(wiring.Component):
         return Mux(empty & (command.opcode != Opcode.NOTIFY), Cause.ZERO_LOOP,
                    Mux(allowed & aligned & (moves | received), Cause.NONE, Cause.ILLEGAL))
 
-    def _beyond(self, command, offset):
-        """Whether a beat is beyond the end of its memory. The sizes are powers of two."""
-        return self._beyond_one(MEMORIES, command.load.region, offset)
+    def wide(self, region):
+        """The bits of an offset that are set only beyond the region's end. Sizes are powers of two.
+
+        Parameters
+        ----------
+        region : Value of Region
+            A memory; without one, there are none.
+        """
+        ends = [(region == one).replicate(OFFSET_BITS + 1)
+                & -self._config.region_bytes(one) for one in MEMORIES]
+        return reduce(or_, ends)
 
     def _far_beyond(self, command, remote, external):
         """Whether the far side of a beat is."""

@@ -81,7 +81,7 @@ class Semaphores(wiring.Component):
         m = Module()
         positive = Signal(self._count)  # in registers: a grant depends on it
         taken = Signal(self._count)
-        exceeded = Signal(self._count)  # in registers, as what was signalled
+        exceeded = Signal(self._count)
         self._grant(m, positive, taken)
         for index in range(self._count):
             self._update(m, index, positive, taken, exceeded)
@@ -111,6 +111,9 @@ class Semaphores(wiring.Component):
         """Whether it is taken is known last, so it only chooses between two sums."""
         value = self.values[index]
         signals = Cat(self.signal[giver][index] for giver in range(self._signallers))
+        # What exceeds the range is looked at in the next cycle: this one has a sum already.
+        beyond = Signal(2, name=f"beyond{index}")
+        m.d.comb += exceeded[index].eq(beyond.any())
         totals = []
         for less in range(2):
             total = Signal(self._width + 2, name=f"total{index}_{less}")
@@ -119,9 +122,7 @@ class Semaphores(wiring.Component):
             totals.append(total)
         kept, less = totals
         m.d.sync += [
-            exceeded[index].eq(
-                Mux(taken[index], less[self._width:].any(), kept[self._width:].any())),
-            value.eq(Mux(taken[index], less, kept)),
-            positive[index].eq(
-                Mux(taken[index], less[:self._width].any(), kept[:self._width].any())),
+            Cat(value, beyond).eq(Mux(taken[index], less, kept)),
+            # Without a sum: a signal is enough, else one more than is taken must be there.
+            positive[index].eq(signals.any() | Mux(taken[index], value[1:].any(), value.any())),
         ]

@@ -15,7 +15,7 @@ from systolith.hw.one_hot import one_hot
 class SystemAnswer(wiring.Component):
     """Picks the bus's bytes out of a word that arrives some cycles after the read was accepted.
 
-    Latency ``SYSTEM_READ_LATENCY`` from ``accept`` to ``read_data``, one read a cycle.
+    Latency ``latency`` from ``accept`` to ``read_data``, one read a cycle.
     ``read_data`` is 0 whenever no answer is due, so the answers of all memories can be ORed.
 
     Parameters
@@ -25,7 +25,9 @@ class SystemAnswer(wiring.Component):
     bus_bytes : int
         Bytes of the bus, a power of two, at most ``word_bytes``.
     word_latency : int
-        Cycles from ``accept`` to the word, 1 to ``SYSTEM_READ_LATENCY - 1``.
+        Cycles from ``accept`` to the word, 1 to ``latency - 1``.
+    latency : int
+        Cycles from ``accept`` to the answer, ``config.system_read_latency``.
 
     Members
     -------
@@ -36,7 +38,7 @@ class SystemAnswer(wiring.Component):
     word : In(8 * word_bytes)
         The word, ``word_latency`` cycles after ``accept``.
     read_data : Out(8 * bus_bytes)
-        The answer, ``SYSTEM_READ_LATENCY`` cycles after ``accept``.
+        The answer, ``latency`` cycles after ``accept``.
 
     Raises
     ------
@@ -44,17 +46,18 @@ class SystemAnswer(wiring.Component):
         When a size is no power of two, or the bus is wider than the word.
     """
 
-    def __init__(self, *, word_bytes, bus_bytes, word_latency=READ_LATENCY):
+    def __init__(self, *, word_bytes, bus_bytes, word_latency=READ_LATENCY,
+                 latency=SYSTEM_READ_LATENCY):
         for name, value in (("word_bytes", word_bytes), ("bus_bytes", bus_bytes)):
             if not isinstance(value, int) or value < 1 or value & value - 1:
                 raise ValueError(f"{name} must be a power of two, not {value!r}")
         if bus_bytes > word_bytes:
             raise ValueError(f"bus_bytes must be at most word_bytes ({word_bytes}), "
                              f"not {bus_bytes}")
-        if not isinstance(word_latency, int) or not 1 <= word_latency < SYSTEM_READ_LATENCY:
-            raise ValueError(f"word_latency must be from 1 to {SYSTEM_READ_LATENCY - 1}, "
+        if not isinstance(word_latency, int) or not 1 <= word_latency < latency:
+            raise ValueError(f"word_latency must be from 1 to {latency - 1}, "
                              f"not {word_latency!r}")
-        self._word_latency = word_latency
+        self._word_latency, self._latency = word_latency, latency
         self._lanes = word_bytes // bus_bytes
         self._bus_bits = 8 * bus_bytes
         super().__init__({
@@ -81,7 +84,7 @@ class SystemAnswer(wiring.Component):
             while len(terms) > 1:
                 terms = [reduce(or_, terms[at:at + 2]) for at in range(0, len(terms), 2)]
             m.d.sync += part.eq(terms[0])
-        for cycle in range(1, SYSTEM_READ_LATENCY - self._word_latency):
+        for cycle in range(1, self._latency - self._word_latency):
             later = Signal.like(part, name=f"part_{cycle}")
             m.d.sync += later.eq(part)
             part = later

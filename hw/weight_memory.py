@@ -6,7 +6,7 @@ from amaranth.utils import exact_log2
 
 from systolith.hw.config import Config
 from systolith.hw.interfaces import SystemPort, WeightWritePort
-from systolith.hw.memory import LATE_READ_LATENCY, Memory
+from systolith.hw.memory import Memory, operand_latency
 from systolith.hw.one_hot import one_hot, placed
 from systolith.hw.system_answer import SystemAnswer
 
@@ -15,7 +15,7 @@ class WeightRead(wiring.Signature):
     """Reads a tile of weights as a wave, seen from the array.
 
     Where ``load``, bank ``r`` reads ``address`` ``r`` cycles later, and ``data[r]`` has its
-    ``cols`` bytes ``LATE_READ_LATENCY`` cycles after that, for this one cycle.
+    ``cols`` bytes :func:`operand_latency` cycles after that, for this one cycle.
     """
 
     def __init__(self, config):
@@ -40,7 +40,7 @@ class WeightMemory(wiring.Component):
     Members
     -------
     array : In(WeightRead)
-        Reads of the array: latency ``LATE_READ_LATENCY`` in bank 0, ``r`` more in bank ``r``.
+        Reads of the array: latency :func:`operand_latency` in bank 0, ``r`` more in bank ``r``.
     write : In(WeightWritePort)
         Writes of the vector unit, readable from the next cycle on.
     system : In(SystemPort)
@@ -68,10 +68,12 @@ class WeightMemory(wiring.Component):
         word = address[tile:tile + exact_log2(config.wgt_depth)]
         m.submodules.answer = answer = SystemAnswer(word_bytes=config.rows * config.cols,
                                                     bus_bytes=config.bus_bytes,
-                                                    word_latency=LATE_READ_LATENCY)
+                                                    word_latency=operand_latency(config),
+                                                    latency=config.system_read_latency)
         banks = []
         for row in range(config.rows):
-            memory = Memory(width=8 * config.cols, depth=config.wgt_depth)
+            memory = Memory(width=8 * config.cols, depth=config.wgt_depth,
+                            port_cycles=config.port_cycles)
             m.submodules[f"bank_{row}"] = memory
             banks.append(memory)
             late = Signal(8 * config.cols, name=f"late_{row}", reset_less=True)

@@ -6,25 +6,29 @@ from pathlib import Path
 
 import systolith.hw.config
 from systolith.hw.config import Config
-from systolith.hw.generate import generate
+from systolith.hw.generate import generate, top_module
 from systolith.sim.progress import Progress
 from systolith.sim.store import cached, digest
 
 
-def chip_folder(config: Config, *, progress: Progress | None = None) -> Path:
-    """Folder with ``chip.v`` and ``manifest.json``, which is not to be written to.
+def chip_folder(config: Config, *, port: str = "native",
+                progress: Progress | None = None) -> Path:
+    """Folder with the Verilog, named after its top module, and ``manifest.json``; not to be
+    written to.
 
-    They are generated again only when the sources or sizes of the chip changed.
+    They are generated again only when the sources or sizes of the chip changed. For ``port`` see
+    :func:`generate`.
     """
     progress = progress or Progress(quiet=True)
+    top = top_module(port)
 
     def build(folder: Path) -> None:
         with progress.stage("Verilog"):
-            text, manifest = generate(config)
-        (folder / "chip.v").write_text(text)
+            text, manifest = generate(config, port=port)
+        (folder / f"{top}.v").write_text(text)
         (folder / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n")
 
-    return cached("verilog", hardware_digest(config), build)
+    return cached("verilog", digest(hardware_digest(config), port), build)
 
 
 def chip_verilog(config: Config, *, progress: Progress | None = None) -> str:

@@ -135,6 +135,11 @@ public:
     uint32_t fault_address() const { return fault_address_; }
     void clear_fault() { faulty_ = false; }
 
+    // A beat that the chip wrote. Order and types equal Python's EVENT.
+    struct Written { uint64_t cycle; uint64_t address; };
+    const std::vector<Written>& written() const { return written_; }
+    void clear_written() { written_.clear(); }
+
 private:
     static constexpr size_t kDepth = 64;
     struct Request { uint32_t address; bool write; uint64_t due; };
@@ -161,6 +166,7 @@ private:
                               : cycle < request.due || reads_.size() >= kDepth) return;
             if (!take_turn(request.write ? cycle - 1 : request.due, cycle)) return;
             serve(request);
+            if (request.write) written_.push_back({cycle, request.address});
             requests_.pop_front();
         }
     }
@@ -189,6 +195,7 @@ private:
     std::deque<Request> requests_;
     std::deque<Beat> writes_;
     std::deque<Beat> reads_;
+    std::vector<Written> written_;
     bool presented_ = false;
     bool faulty_ = false;
     uint32_t fault_address_ = 0;
@@ -428,6 +435,7 @@ public:
 private:
     int run() {
         harness_.memory.clear_fault();
+        harness_.memory.clear_written();
         int outcome = push();
         if (outcome == kOk) outcome = start();
         const uint64_t started = harness_.cycles;
@@ -572,6 +580,13 @@ int systolith_ext_read(Harness* harness, uint64_t address, uint8_t* data, uint64
 int systolith_ext_fault(Harness* harness, uint32_t* address) {
     *address = harness->memory.fault_address();
     return harness->memory.faulty();
+}
+
+// What the chip has written since the last run began, 16 bytes each, valid until the next call that
+// runs the chip.
+const void* systolith_ext_written(Harness* harness, uint64_t* count) {
+    *count = harness->memory.written().size();
+    return harness->memory.written().data();
 }
 
 // Write `count` words to address, address + stride, ...; `limit` cycles for all of them.

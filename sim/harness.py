@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-#: One event of a recording: when, in recorded cycles, and what.
+#: One event: when, in cycles, and what.
 EVENT = np.dtype([("time", "<u8"), ("value", "<u8")])
 
 #: Cycles after which a host access that gets no answer is given up.
@@ -115,6 +115,7 @@ _SIGNATURES = {
     "ext_write": (c_int, [c_void_p, c_uint64, _BYTES, c_uint64]),
     "ext_read": (c_int, [c_void_p, c_uint64, _BYTES, c_uint64]),
     "ext_fault": (c_int, [c_void_p, _WORDS]),
+    "ext_written": (c_void_p, [c_void_p, POINTER(c_uint64)]),
     "host_write": (c_int, [c_void_p, c_uint32, c_uint32, _WORDS, c_uint64, c_uint64]),
     "host_read": (c_int, [c_void_p, c_uint32, c_uint32, _WORDS, c_uint64, c_uint64]),
     "run_queues": (c_int, [c_void_p, POINTER(_RunArguments)]),
@@ -140,6 +141,12 @@ class _Interface:
 
 def _pointer(array: np.ndarray, kind):
     return array.ctypes.data_as(POINTER(kind))
+
+
+def _events(start: int, count: int) -> NDArray:
+    """A copy of so many events in the library's memory."""
+    size = count * EVENT.itemsize
+    return np.frombuffer(ctypes.string_at(start, size) if size else b"", EVENT)
 
 
 class Harness:
@@ -230,6 +237,13 @@ class Harness:
         """Address of the chip's first bad access to external memory since reset or last run."""
         address = c_uint32()
         return address.value if self._call.ext_fault(self._handle, byref(address)) else None
+
+    @property
+    def ext_written(self) -> NDArray:
+        """Beats that the chip has written to external memory since the last run began, as
+        :data:`EVENT`: the clock cycle, and the address."""
+        count = c_uint64()
+        return _events(self._call.ext_written(self._handle, byref(count)), count.value)
 
     def host_write(self, address: int, words, *, stride: int = 4, limit: int = HOST_LIMIT) -> None:
         """Write 32-bit words through the host port, one a cycle where the chip is ready.
@@ -376,8 +390,7 @@ class Harness:
         """A copy of the events of a channel (``Channel`` in ``recorder.h``), as :data:`EVENT`."""
         count = c_uint64()
         start = self._call.recorded_events(self._handle, channel, byref(count))
-        size = count.value * EVENT.itemsize
-        return np.frombuffer(ctypes.string_at(start, size) if size else b"", EVENT)
+        return _events(start, count.value)
 
     def record_end(self) -> None:
         """Stop recording and forget what was recorded."""

@@ -33,6 +33,8 @@ class Combine(wiring.Component):
     -------
     x : In(lanes of signed 32)
         Elements.
+    narrow : In(lanes of signed 16)
+        The elements saturated to INT16.
     own : In(lanes of signed 16)
         Factors of ``SELF``.
     stream : In(lanes of signed 16)
@@ -47,15 +49,15 @@ class Combine(wiring.Component):
         if lanes < 2 or lanes % 2:
             raise ValueError(f"lanes must be even and at least 2, not {lanes!r}")
         wide, narrow = (data.ArrayLayout(signed(bits), lanes) for bits in (32, 16))
-        super().__init__({"x": In(wide), "own": In(narrow), "stream": In(narrow), "mode": In(3),
-                          "y": Out(wide)})
+        super().__init__({"x": In(wide), "narrow": In(narrow), "own": In(narrow),
+                          "stream": In(narrow), "mode": In(3), "y": Out(wide)})
 
     def elaborate(self, platform):
         m = Module()
         lanes = self.x.shape().length
         shifts = delayed(m, Cat(self.mode == mode for mode in _PRODUCTS).any(), 3, "shifts")
         squares = delayed(m, self.mode == isa.Combine.SQUARE, 3, "squares")
-        factors = [register(m, saturate(self.x[lane], 16), f"factor_{lane}")
+        factors = [register(m, self.narrow[lane], f"factor_{lane}")
                    for lane in range(lanes)]
         for lane in range(lanes):
             direct, cross = self._products(m, factors, lane)
@@ -83,7 +85,7 @@ class Combine(wiring.Component):
             with m.Case(isa.Combine.SELF):
                 m.d.comb += second.eq(self.own[lane])
             with m.Case(isa.Combine.SQUARE):
-                m.d.comb += second.eq(saturate(self.x[lane], 16))
+                m.d.comb += second.eq(self.narrow[lane])
             with m.Case(isa.Combine.ROTATE):
                 m.d.comb += [second.eq(self.stream[pair]), sine.eq(self.stream[pair + 1])]
             with m.Default():

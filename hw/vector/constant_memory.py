@@ -19,7 +19,7 @@ class ConstantMemory(wiring.Component):
     Members
     -------
     read : In(MemoryRead)
-        Constants of ``lanes`` columns (``COLUMN``), latency ``read_cycles``.
+        Constants of ``lanes`` columns (``COLUMN``), latency ``source_latency``.
     system : In(SystemPort)
         Host and mover; column ``l`` of word ``w`` is at byte ``8 * (w * lanes + l)``, the bias
         first.
@@ -37,7 +37,7 @@ class ConstantMemory(wiring.Component):
         width = 8 * config.word_bytes(Region.CONST)
         shared = SharedMemory(word_bytes=width // 8, depth=config.const_depth,
                               bus_bytes=config.bus_bytes, granularity=width,
-                              read_cycles=config.read_cycles)
+                              read_cycles=config.read_cycles, port_cycles=config.port_cycles)
         attach(m, self, shared)
         m.d.comb += [
             shared.read.valid.eq(self.read.valid), shared.read.address.eq(self.read.address),

@@ -8,7 +8,7 @@ from amaranth.utils import exact_log2
 from systolith.hw import isa
 from systolith.hw.config import TABLE_SEGMENTS
 from systolith.hw.vector.delay import delayed, register
-from systolith.hw.vector.rounding import round_up, rounding_shift, saturate, shift_stage
+from systolith.hw.vector.rounding import round_up, saturate, shift_stage
 
 #: Cycles from element to function value.
 FUNCTION_LATENCY = 7
@@ -52,8 +52,8 @@ class FunctionTables(wiring.Component):
         Base and slope written.
     y : Out(lanes of signed 32)
         Function values; INT16 when there is a function, else ``x``.
-    own : Out(lanes of signed 16)
-        ``x`` saturated to INT16, in step with ``y``.
+    own, narrow : Out(lanes of signed 16)
+        ``x`` and ``y`` saturated to INT16, in step with ``y``.
     """
 
     def __init__(self, *, lanes, tables):
@@ -65,6 +65,7 @@ class FunctionTables(wiring.Component):
             "load": In(1), "entry": In(SEGMENT_BITS), "pair": In(PAIR),
             "y": Out(data.ArrayLayout(signed(32), lanes)),
             "own": Out(data.ArrayLayout(signed(16), lanes)),
+            "narrow": Out(data.ArrayLayout(signed(16), lanes)),
         })
 
     @property
@@ -86,9 +87,11 @@ class FunctionTables(wiring.Component):
             place = register(m, self._place(m, x, lane), f"place_{lane}")
             value = self._value(m, place, lane)
             passed = x_late[lane]
+            own = saturate(passed, 16)
             m.d.comb += [
                 self.y[lane].eq(register(m, Mux(used, value, passed).as_signed(), f"y_{lane}")),
-                self.own[lane].eq(register(m, saturate(passed, 16), f"own_{lane}")),
+                self.own[lane].eq(register(m, own, f"own_{lane}")),
+                self.narrow[lane].eq(register(m, Mux(used, value, own), f"narrow_{lane}")),
             ]
         return m
 
@@ -115,7 +118,11 @@ class FunctionTables(wiring.Component):
         shift = delayed(m, place.shift, 4, f"shift_{lane}")
         product = register(m, pair.slope * rest, f"product_{lane}")
         base = register(m, pair.base, f"base_{lane}")
-        value = saturate(base + rounding_shift(product, 10), 16)
+        # The increment is a carry into the sum: both operands are longer by a bit.
+        quotient, up = product[10:].as_signed(), round_up(product[10:], product[9],
+                                                          product[:9].any())
+        total = Cat(Const(1, 1), base).as_signed() + Cat(up, quotient).as_signed()
+        value = saturate(total[1:].as_signed(), 16)
         value = register(m, value, f"value_{lane}")
         shifted, sticky = shift_stage(m, Cat(Const(0, 1), value), Const(0), shift, 1,
                                       f"shifting_{lane}")

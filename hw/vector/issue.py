@@ -48,7 +48,7 @@ class Issue(wiring.Component):
     Members
     -------
     engine : In(EnginePort)
-        Commands; ``retire`` is given by ``retire``.
+        Commands, each shown from the cycle before it is offered; ``retire`` is given by ``retire``.
     retire : In(1)
         A command has been finished.
     acc_valid, acc_address, acc_ready
@@ -91,10 +91,11 @@ class Issue(wiring.Component):
         m.submodules.work = work = Work(config=self._config)
         m.d.comb += [work.command.eq(self.engine.command.payload),
                      self._take.eq(self.engine.command.valid & self.engine.command.ready)]
-        next_work = Signal(work_layout(self._config))
+        # In registers, as the sequencer shows a command a cycle before it offers it.
+        next_work = Signal(work_layout(self._config), reset_less=True)
         for part in (work.fields, work.uses, work.checks):
             for name, _ in part.shape():
-                m.d.comb += next_work[name].eq(part[name])
+                m.d.sync += next_work[name].eq(part[name])
         return next_work
 
     def _loops(self, m, next_work):

@@ -88,9 +88,9 @@ class Pipeline(wiring.Component):
         sums = self._addend(m, beat, columns, row)
         scaled = self._scale(m, sums, self._scale_words(m, beat, row))
         beat = self._later(m, beat, FUNCTION_FIELDS, FUNCTION_AT - 1, "function_beat")
-        value, own = self._function(m, beat, scaled)
+        value, narrow, own = self._function(m, beat, scaled)
         beat = self._later(m, beat, COMBINE_FIELDS, FUNCTION_LATENCY, "combine_beat")
-        result = self._combine(m, beat, value, own)
+        result = self._combine(m, beat, value, narrow, own)
         beat = self._later(m, beat, RESULT_FIELDS, COMBINE_LATENCY, "result_beat")
         count = self._count(m)
         self._results(m, beat, count, result)
@@ -167,11 +167,12 @@ class Pipeline(wiring.Component):
             function.load.eq(beat.load & self._valid[FUNCTION_AT]),
             function.pair.eq(pairs.word_select(place, 32) if len(place) else pairs),
         ]
-        return function.y, function.own
+        return function.y, function.narrow, function.own
 
-    def _combine(self, m, beat, value, own):
+    def _combine(self, m, beat, value, narrow, own):
         m.submodules.combine = combine = Combine(lanes=self._config.lanes)
-        m.d.comb += [combine.x.eq(value), combine.own.eq(own), combine.mode.eq(beat.combine),
+        m.d.comb += [combine.x.eq(value), combine.narrow.eq(narrow), combine.own.eq(own),
+                     combine.mode.eq(beat.combine),
                      combine.stream.eq(delayed(m, self.vec, COMBINE_AT - 1, "stream"))]
         return combine.y
 
@@ -203,7 +204,7 @@ class Pipeline(wiring.Component):
         config = self._config
         latency = reduce_latency(config.lanes)
         m.submodules.reduce = reduce = Reduce(lanes=config.lanes)
-        m.submodules.scalar = scalar = ScalarUnit(normalize_cycles=config.normalize_cycles)
+        m.submodules.scalar = scalar = ScalarUnit(latency=config.scalar_cycles)
         valid = self._valid[RESULT_AT]
         writes = Signal(reduction_at(config) - RESULT_AT)
         m.d.sync += writes.eq(Cat(valid & beat.last & (beat.reduce != isa.Reduce.NONE),

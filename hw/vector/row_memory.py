@@ -24,7 +24,7 @@ class RowMemory(wiring.Component):
     Members
     -------
     read : In(MemoryRead)
-        A constant, latency ``read_cycles``.
+        A constant, latency ``source_latency``.
     write : In(RowWrite)
         Readable in the next cycle.
     system : In(SystemPort)
@@ -42,7 +42,8 @@ class RowMemory(wiring.Component):
         entries = self._config.bus_bytes // 4
         shared = SharedMemory(word_bytes=4 * entries, depth=self._config.row_depth // entries,
                               bus_bytes=4 * entries, granularity=32,
-                              read_cycles=self._config.read_cycles)
+                              read_cycles=self._config.read_cycles,
+                              port_cycles=self._config.port_cycles)
         attach(m, self, shared)
         place = exact_log2(entries)
         m.d.comb += [
@@ -55,7 +56,7 @@ class RowMemory(wiring.Component):
             m.d.comb += [self.read.data.eq(shared.read.data),
                          shared.write.mask.eq(self.write.valid)]
         else:
-            read_place = delayed(m, self.read.address[:place], self._config.read_cycles,
+            read_place = delayed(m, self.read.address[:place], self._config.source_latency,
                                  "read_place")
             m.d.comb += [
                 self.read.data.eq(shared.read.data.word_select(read_place, 32)),

@@ -11,17 +11,12 @@ from systolith.hw.vector.scale_word import SCALE_WORD
 
 _Entry = data.StructLayout({"base": 16, "slope": 9})
 
-#: Shifts of the normalization by its cycles, those of one cycle together. In a cycle without, the
-#: number is only chosen.
-_STEPS = {2: ((32, 16, 8), (4, 2, 1)), 4: ((), (32, 16), (8, 4), (2, 1))}
+#: By the latency: shifts of the normalization, those of one cycle together (in a cycle without, the
+#: number is only chosen), and cycles of a chord's product.
+_STAGES = {6: (((32, 16, 8), (4, 2, 1)), 1), 10: (((), (32,), (16, 8), (4, 2), (1,)), 2)}
 
 #: Right shift of a mean.
 _MEAN_SHIFT = 15
-
-
-def scalar_latency(normalize_cycles):
-    """Cycles from a number to what is stored of it."""
-    return 4 + normalize_cycles
 
 
 def _normalize(x, steps):
@@ -34,24 +29,27 @@ def _normalize(x, steps):
     return x, Cat(reversed(shifts))
 
 
-def _product(x, y):
-    """``x * y`` as a sum: it is small, and multipliers are what a small FPGA runs out of first."""
+def _product(m, x, y, cycles):
+    """``x * y`` as a sum, so many cycles (1 or 2) later: it is small, and multipliers are what a
+    small FPGA runs out of first."""
     terms = [Mux(y[bit], x, 0) << bit for bit in range(len(y))]
     while len(terms) > 1:
         terms = [sum(terms[at:at + 2], Const(0)) for at in range(0, len(terms), 2)]
-    return terms[0]
+        if len(terms) == 2 and cycles == 2:
+            terms = [register(m, term, f"part_{place}") for place, term in enumerate(terms)]
+    return register(m, terms[0], "product")
 
 
 class ScalarUnit(wiring.Component):
     """``numerics.reciprocal``, ``inverse_root``, ``number_scale``, ``mean``, or the number itself.
 
     The number is normalized to a 16-bit mantissa and its leading zeros; a ROM of 3 x 128 chords
-    gives the functions of the mantissa. Latency :func:`scalar_latency`, one number a cycle.
+    gives the functions of the mantissa. One number a cycle.
 
     Parameters
     ----------
-    normalize_cycles : int
-        Cycles of the normalization, 2 or 4.
+    latency : int
+        Cycles from a number to what is stored of it, 6 or 10.
 
     Members
     -------
@@ -65,28 +63,30 @@ class ScalarUnit(wiring.Component):
     Raises
     ------
     ValueError
-        When the normalization cannot take so many cycles.
+        When it cannot take so many cycles.
     """
 
-    def __init__(self, *, normalize_cycles):
-        if normalize_cycles not in _STEPS:
-            raise ValueError(f"normalize_cycles must be 2 or 4, not {normalize_cycles!r}")
-        self._steps = _STEPS[normalize_cycles]
-        self._latency = scalar_latency(normalize_cycles)
+    def __init__(self, *, latency):
+        if latency not in _STAGES:
+            raise ValueError(f"latency must be 6 or 10, not {latency!r}")
+        self._steps, self._product_cycles = _STAGES[latency]
+        self._latency = latency
         super().__init__({"x": In(signed(isa.SUM_BITS)), "kind": In(3), "y": Out(32)})
 
     def elaborate(self, platform):
         m = Module()
         positive = delayed(m, self.x > 0, self._latency - 1, "positive")
         kind = delayed(m, self.kind, self._latency - 1, "kind")
-        mean = register(m, saturate(rounding_shift(self.x, _MEAN_SHIFT), 32), "mean")
-        plain = register(m, saturate(self.x, 32), "plain")
+        mean = register(m, rounding_shift(self.x, _MEAN_SHIFT), "mean")
+        plain = register(m, self.x, "plain")
         is_mean = register(m, self.kind == isa.Scalar.MEAN, "is_mean")
-        number = delayed(m, Mux(is_mean, mean, plain).as_signed(), self._latency - 2, "number")
+        number = register(m, saturate(Mux(is_mean, mean, plain).as_signed(), 32), "saturated")
+        number = delayed(m, number, self._latency - 3, "number")
         mantissa, zeros = self._mantissa(m)
         chord = self._chord(m, mantissa, zeros)
-        zeros = delayed(m, zeros, 3, "zeros")
-        mantissa = delayed(m, mantissa, 3, "mantissa_late")
+        chord_cycles = 2 + self._product_cycles
+        zeros = delayed(m, zeros, chord_cycles, "zeros")
+        mantissa = delayed(m, mantissa, chord_cycles, "mantissa_late")
         word, result = Signal(SCALE_WORD), Signal(32)
         # With z leading zeros of 48 the number is mantissa * 2**(32 - z).
         with m.Switch(kind):
@@ -114,7 +114,7 @@ class ScalarUnit(wiring.Component):
         return x[-16:], zeros
 
     def _chord(self, m, mantissa, zeros):
-        """The function of the mantissa, three cycles later."""
+        """The function of the mantissa: a cycle to the table, one to a register, the product."""
         init = [{"base": base, "slope": slope} for base, slope in isa.scalar_table()]
         m.submodules.chords = chords = Memory(shape=_Entry, depth=len(init), init=init)
         read = chords.read_port()
@@ -124,6 +124,6 @@ class ScalarUnit(wiring.Component):
         m.d.comb += read.addr.eq(Cat(segment, root & ~zeros[0], root & zeros[0]))
         entry = register(m, read.data, "entry")
         fraction = delayed(m, mantissa[:isa.SCALAR_FRACTION], 2, "fraction")
-        product = register(m, _product(entry.slope, fraction), "product")
-        base = register(m, entry.base, "base_1")
+        product = _product(m, entry.slope, fraction, self._product_cycles)
+        base = delayed(m, entry.base, self._product_cycles, "base")
         return (base - product[isa.SCALAR_FRACTION:])[:16]

@@ -4,6 +4,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, connect, flipped
 from amaranth.utils import exact_log2
 
+from systolith.hw.config import SYSTEM_READ_LATENCY
 from systolith.hw.interfaces import SystemPort
 from systolith.hw.memory import READ_LATENCY, Memory, MemoryRead, MemoryWrite
 from systolith.hw.one_hot import one_hot, placed
@@ -25,12 +26,14 @@ class SharedMemory(wiring.Component):
     granularity : int
         Bits that share a bit of the vector unit's write mask, a multiple of 8.
     read_cycles : int
-        Cycles from an address to the data, 1 or 2.
+        Cycles from an address at the block RAM to the data, 1 or 2.
+    port_cycles : int
+        Registers in front of the memory's ports, 0 or 1.
 
     Members
     -------
     read : In(MemoryRead)
-        The vector unit's reads, latency ``read_cycles``.
+        The vector unit's reads, latency ``read_cycles + port_cycles``.
     write : In(MemoryWrite)
         The vector unit's writes, readable in the next cycle.
     system : In(SystemPort)
@@ -38,7 +41,7 @@ class SharedMemory(wiring.Component):
     """
 
     def __init__(self, *, word_bytes, depth, bus_bytes, granularity=8,
-                 read_cycles=READ_LATENCY):
+                 read_cycles=READ_LATENCY, port_cycles=0):
         if bus_bytes > word_bytes:
             raise ValueError(
                 f"bus_bytes must be at most word_bytes ({word_bytes}), not {bus_bytes}")
@@ -46,7 +49,7 @@ class SharedMemory(wiring.Component):
             raise ValueError(f"granularity must be a multiple of 8, not {granularity}")
         self._word_bytes, self._depth, self._bus_bytes = word_bytes, depth, bus_bytes
         self._bytes_a_bit = granularity // 8
-        self._read_cycles = read_cycles
+        self._read_cycles, self._port_cycles = read_cycles, port_cycles
         super().__init__({
             "read": In(MemoryRead(depth, 8 * word_bytes)),
             "write": In(MemoryWrite(depth, 8 * word_bytes, granularity)),
@@ -56,10 +59,12 @@ class SharedMemory(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         system, lanes = self.system, self._word_bytes // self._bus_bytes
-        m.submodules.memory = memory = Memory(width=8 * self._word_bytes, depth=self._depth)
+        m.submodules.memory = memory = Memory(width=8 * self._word_bytes, depth=self._depth,
+                                              port_cycles=self._port_cycles)
         m.submodules.answer = answer = SystemAnswer(
             word_bytes=self._word_bytes, bus_bytes=self._bus_bytes,
-            word_latency=self._read_cycles)
+            word_latency=self._read_cycles + self._port_cycles,
+            latency=SYSTEM_READ_LATENCY + self._port_cycles)
         data = delayed(m, memory.read.data, self._read_cycles - READ_LATENCY, "late")
         parts = exact_log2(lanes)
         first = exact_log2(self._bus_bytes)

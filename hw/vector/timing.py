@@ -4,14 +4,13 @@ from systolith.hw.vector.combine import COMBINE_LATENCY
 from systolith.hw.vector.function import FUNCTION_LATENCY
 from systolith.hw.vector.reduce import reduce_latency
 from systolith.hw.vector.saturate import SATURATE_LATENCY
-from systolith.hw.vector.scalar import scalar_latency
 from systolith.hw.vector.scale import SCALE_LATENCY
 from systolith.hw.vector.scale_word import SCALE_WORD_LATENCY
 from systolith.hw.vector.sink import SINK_LATENCY
 
 # Cycles after a beat's start in which its data are at the input of each stage. Memories answer in
-# cycle 1, and what they gave is in registers in cycle 2; with `read_cycles` 2, a beat starts here a
-# cycle after its addresses went out. Scale words take longer than sums.
+# cycle 1, and what they gave is in registers in cycle 2; with a longer
+# `source_latency`, a beat starts here cycles after its addresses went out. Scale words take longer than sums.
 ADDEND_AT = 2
 SCALE_AT = ADDEND_AT + max(SCALE_WORD_LATENCY, ADDEND_LATENCY)
 FUNCTION_AT = SCALE_AT + SCALE_LATENCY
@@ -24,7 +23,7 @@ WRITE_AT = SINK_AT + SINK_LATENCY
 
 def reduction_at(config):
     """Cycle, after the start of a row's last beat, in which the row's reduction is written."""
-    return RESULT_AT + reduce_latency(config.lanes) + scalar_latency(config.normalize_cycles)
+    return RESULT_AT + reduce_latency(config.lanes) + config.scalar_cycles
 
 
 # Fields of a beat that a stage and all that follow it need.

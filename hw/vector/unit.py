@@ -99,11 +99,11 @@ class VectorUnit(wiring.Component):
     def _begin(self, m, issue, pipeline):
         """A beat enters the pipeline the cycle before its data come from the memories."""
         start = issue.start
-        for cycle in range(self._config.read_cycles - READ_LATENCY):
+        for cycle in range(self._config.source_latency - READ_LATENCY):
             later = Signal(name=f"start_{cycle}")
             m.d.sync += later.eq(start)
             start = later
         m.d.comb += pipeline.start.eq(start)
         for name in ("beat", "number", "valid", "causal", "horizon"):
             m.d.comb += getattr(pipeline, name).eq(delayed(
-                m, getattr(issue, name), self._config.read_cycles - READ_LATENCY, name))
+                m, getattr(issue, name), self._config.source_latency - READ_LATENCY, name))

@@ -23,7 +23,7 @@ class VectorMemory(wiring.Component):
     Members
     -------
     read : In(MemoryRead)
-        A word of ``lanes`` elements, latency ``read_cycles``.
+        A word of ``lanes`` elements, latency ``source_latency``.
     write : In(VectorWrite)
         Readable in the next cycle.
     system : In(SystemPort)
@@ -43,7 +43,7 @@ class VectorMemory(wiring.Component):
         width = 8 * config.word_bytes(Region.VEC)
         shared = SharedMemory(word_bytes=width // 8, depth=config.vec_depth,
                               bus_bytes=config.bus_bytes, granularity=width,
-                              read_cycles=config.read_cycles)
+                              read_cycles=config.read_cycles, port_cycles=config.port_cycles)
         attach(m, self, shared)
         m.d.comb += [
             shared.read.valid.eq(self.read.valid), shared.read.address.eq(self.read.address),

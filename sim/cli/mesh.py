@@ -26,13 +26,14 @@ class BenchCommand(TyperCommand):
 @app.command(epilog=example("systolith bench mesh --nodes 4x4 --plot mesh.png",
                             "systolith bench mesh --nodes 8x8 --pattern transpose --json -",
                             "systolith bench mesh --what area --no-crosspoint --bus-bytes 8",
-                            "systolith bench mesh --what speed-up --nodes 2x2 --core sim16"))
+                            "systolith bench mesh --what speed-up --nodes 2x2 --core sim16",
+                            "systolith bench mesh --what pipeline --nodes 3x2 --requests 12"))
 def bench_mesh(
     nodes: Annotated[str, typer.Option(
         "--nodes", metavar="WxH", help="Columns and rows of the mesh.")] = "4x4",
     what: Annotated[list[str] | None, typer.Option(
-        "--what", metavar="traffic|gather|area|core-gather|speed-up",
-        help="What to measure, once for each; traffic and gather by default. The last two have "
+        "--what", metavar="traffic|gather|area|core-gather|speed-up|pipeline",
+        help="What to measure, once for each; traffic and gather by default. The last three have "
         "cores on the mesh.")] = None,
     pattern: Annotated[str, typer.Option(
         "--pattern", metavar="uniform|transpose|hot-spot|all-to-one|neighbour|all",
@@ -50,12 +51,16 @@ def bench_mesh(
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the traffic.")] = 1,
     core: Annotated[str, typer.Option(
         "--core", metavar="CONFIG", help="What the cores are, where there are cores.")] = "sim16",
+    requests: Annotated[int, typer.Option(
+        "--requests", metavar="N", min=1, help="Texts that go through the pipeline one right after "
+        "the other; more than there are cores.")] = 10,
     plot: Annotated[str | None, typer.Option(
         "--plot", metavar="FILE", callback=picture_path,
         help="Picture of curves, bounds and loads of the links (.png, .svg, .pdf).")] = None,
     json: Json = None,
 ) -> None:
-    """Measure the mesh: latency, throughput, links, an all-gather, area, speed-up over cores."""
+    """Measure the mesh: latency, throughput, links, an all-gather, area, speed-up over cores, a
+    pipeline of MiniLM's layers."""
     with user_errors():
         from systolith.hw.mesh.config import MeshConfig
         from systolith.sim.commands import bench_mesh as command
@@ -72,7 +77,7 @@ def bench_mesh(
         config = MeshConfig(width=width, height=height, bus_bytes=bus_bytes, queue_depth=depth,
                             crosspoint=crosspoint)
         request = command.Request(config, command.patterns_of(pattern, config), cycles, seed,
-                                  core)
+                                  core, requests)
         results = command.run(request, chosen, progress=Progress())
         if plot:
             from systolith.sim.mesh.pictures import write_picture

@@ -10,24 +10,31 @@ from systolith.sim.output import USAGE, fail, user_errors, write_json
 commands = typer.Typer()
 
 
-@commands.command(epilog=example("systolith generate --config tiny -o build/tiny"))
+@commands.command(epilog=example("systolith generate --config tiny -o build/tiny",
+                             "systolith generate --config tiny --port wishbone"))
 def generate(
     config: ConfigName = "sim16",
     output: Annotated[Path | None, typer.Option(
-        "--output", "-o", metavar="DIR", help="Folder for chip.v and manifest.json; "
+        "--output", "-o", metavar="DIR", help="Folder for the Verilog and manifest.json; "
         "build/NAME by default.")] = None,
+    port: Annotated[str, typer.Option(
+        "--port", metavar="native|wishbone", help="Streams, or buses with a description for "
+        "FuseSoC.")] = "native",
     json: Json = None,
 ) -> None:
-    """Write the chip's Verilog and a manifest of its ports, memories and parameters."""
+    """Write the chip's Verilog and a manifest of its ports, memories and addresses."""
     with user_errors():
         from systolith.hw.configs import get_config
         from systolith.sim.commands.generate import write_chip
         from systolith.sim.progress import Progress
 
         chosen = get_config(config)
-        result = write_chip(chosen, output or Path("build", config), progress=Progress())
+        result = write_chip(chosen, output or Path("build", config), port=port,
+                            progress=Progress())
         if write_json(result, json):
             typer.echo(f"{result['verilog']} ({result['lines']} lines)\n{result['manifest']}")
+            if "core" in result:
+                typer.echo(result["core"])
 
 
 def _program(path: Path):

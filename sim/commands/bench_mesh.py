@@ -1,21 +1,29 @@
 """``systolith bench mesh``: what the network alone does, beside what it can do at most."""
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import cycle, islice
 
 from systolith.hw.config import ConfigError
+from systolith.hw.configs import get_config
 from systolith.hw.mesh.config import MeshConfig
 from systolith.sim.mesh.area import router_cells, router_mhz
 from systolith.sim.mesh.core_gather import core_gather
 from systolith.sim.mesh.gather import Gathered, gather
 from systolith.sim.mesh.patterns import PATTERNS
+from systolith.sim.mesh.pipeline import Pipelined, check_requests, pipeline
 from systolith.sim.mesh.player import MeshPlayer
 from systolith.sim.mesh.speed_up import Point, speed_up
 from systolith.sim.mesh.traffic import Curve, measure, measure_pairs
 from systolith.sim.progress import Progress
 from systolith.sim.text import number, print_facts, print_table
+from systolith.sw.encoder import quantized_encoder
+from systolith.sw.models.encoders import load_encoder
 
 #: Means all patterns that the mesh can have.
 ALL = "all"
+
+#: Positions of a request to the pipeline, and how many tokens later the next one begins.
+_POSITIONS, _STEP = 128, 17
 
 #: The load whose latency the table shows, as a share of the bound.
 _SHOWN = 0.5
@@ -24,13 +32,14 @@ _SHOWN = 0.5
 @dataclass(frozen=True)
 class Request:
     """What to measure: mesh, names of patterns, cycles of a window, seed; the configuration of a
-    core, where there are cores."""
+    core, where there are cores; requests to the pipeline."""
 
     config: MeshConfig
     patterns: tuple[str, ...]
     cycles: int
     seed: int
     core: str = "sim16"
+    requests: int = 10
 
 
 @dataclass(frozen=True)
@@ -152,10 +161,22 @@ def _speed_up(request: Request, player: Callable[[], MeshPlayer], progress: Prog
                             progress=progress))
 
 
+def _pipeline(request: Request, player: Callable[[], MeshPlayer], progress: Progress) -> Pipelined:
+    width, height = request.config.width, request.config.height
+    check_requests(get_config(f"{request.core}@{width}x{height}"), request.requests)
+    with progress.stage("load model"):
+        encoder = load_encoder("minilm")
+        model = quantized_encoder(encoder)
+    ids = encoder.tokenizer.encode(" ".join(encoder.samples)).ids
+    texts = [list(islice(cycle(ids), _STEP * number, _STEP * number + _POSITIONS))
+             for number in range(request.requests)]
+    return pipeline(model, texts, request.core, width, height, progress=progress)
+
+
 #: What can be measured, by the names that the command line has. Each function gets the request, a
 #: function that gives the simulated mesh, which is built at the first call, and the progress.
 MEASUREMENTS = {"traffic": _traffic, "gather": _gather, "area": _area,
-                "core-gather": _core_gather, "speed-up": _speed_up}
+                "core-gather": _core_gather, "speed-up": _speed_up, "pipeline": _pipeline}
 
 #: Those that are measured by default: the others take minutes.
 DEFAULT = ("traffic", "gather")
@@ -199,11 +220,11 @@ def run(request: Request, what: Sequence[str], *, progress: Progress) -> dict[st
     -------
     dict
         By the names of ``what``: :class:`Traffic`, :class:`AllGather`, :class:`Area`,
-        :class:`SpeedUp`.
+        :class:`SpeedUp`, :class:`Pipelined`.
 
     Raises
     ------
-    ConfigError
+    ConfigError, CompileError
         When something cannot be measured in this mesh.
     ToolchainError
         When a tool is missing or fails.

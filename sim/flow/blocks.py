@@ -78,7 +78,8 @@ BLOCKS: dict[str, Callable[[Config], wiring.Component]] = {
     "issue": lambda config: Issue(config=config),
     "control": lambda config: Control(config=config),
     "mover": lambda config: Mover(config=config),
-    "bus": lambda config: Bus(bus_bytes=config.bus_bytes),
+    "bus": lambda config: Bus(bus_bytes=config.bus_bytes,
+                              read_latency=config.system_read_latency),
     "host": lambda config: HostPort(config=config),
     "chip": lambda config: Chip(config=config),
 }

@@ -24,7 +24,8 @@ class EmbeddingLowering:
     def base(self, number: int) -> int:
         """First word of the positions of the ``number``-th block in activation memory."""
         tiles = self.plan.tiles
-        return self.plan.q.base + number % 2 * self.plan.block * 2 * tiles.units * tiles.unit_in
+        words = self.plan.block * 2 * tiles.units * tiles.unit_in
+        return self.plan.positions.base + number % 2 * words
 
     def block(self, block: Span, base: int) -> Iterator[Command]:
         """Positions from word ``base`` on, as an exact product with the identity, added to words.

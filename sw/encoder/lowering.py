@@ -39,16 +39,18 @@ class EncoderLowering:
 
     def parts(self) -> dict[str, list[Command]]:
         """The whole run, part by part."""
-        result = {"embedding": [*self.weights.start(), *self.embedding()]}
+        result = {"embedding": [*self.weights.start(), self.powers(), *self.embedding()]}
         for index in range(len(self.model.layers)):
             result |= {f"layer {index} {name}": list(part) for name, part in self.layer(index)}
-        pooling = Pooling(self.model, self.plan, self.residual, self.config)
-        result["pool"] = [*pooling.rows(), *pooling.mean(), *self.weights.finish()]
+        result["pool"] = list(self.pool())
         return result
+
+    def powers(self) -> Command:
+        """The function table of softmax, which stays."""
+        return Table(table=EXP2_TABLE, source_base=self.plan.table.base)
 
     def embedding(self) -> Iterator[Command]:
         """Words that lie in ``x`` already, plus positions."""
-        yield Table(table=EXP2_TABLE, source_base=self.plan.table.base)
         yield from self.weights.fetch_norm(0)
         embedding = EmbeddingLowering(self.model, self.plan, self.residual)
         for number, block in enumerate(self.residual.blocks):
@@ -95,3 +97,10 @@ class EncoderLowering:
             yield from self.residual.norm(block, norm)
             yield from self.residual.smooth(block, norm, self.plan.q.base + block[0],
                                             self.plan.length)
+
+    def pool(self) -> Iterator[Command]:
+        """Rows that exist as weights, the embedding, and its store."""
+        pooling = Pooling(self.model, self.plan, self.residual, self.config)
+        yield from pooling.rows()
+        yield from pooling.mean()
+        yield from self.weights.finish()

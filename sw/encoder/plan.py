@@ -1,4 +1,5 @@
 """Sizes of an encoder on a configuration, and where everything lies in the memories."""
+import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
@@ -99,13 +100,15 @@ class EncoderPlan:
     A core has ``length`` positions of a text from the ``first`` on; all of those before ``valid``
     are tokens.
 
-    VEC: ``x`` residual, ``u`` hidden rows of one block, ``table`` of EXP2. ACT: ``q`` queries, then
-    mixed values, then rows of the feed-forward network, word ``tile * T + position``, first of all
-    positions of two blocks; ``h``, later ``hidden``: rows of two blocks; ``p`` one of
-    each of ``depth`` blocks; ``ones`` one row. WGT: ``keys`` word ``position tile * (H * head_in)
-    + head * head_in + tile``; ``values`` word ``(head * head_out + tile) * key_tiles + position
-    tile``; ``pool`` in the place of both; ``identity``. CONST: two ``norms``; ``pool_in``,
-    ``pool_out``. ROW: ``inverse`` and ``scale`` of all rows, the rest of blocks.
+    VEC: ``x`` residual of each text in the core, ``u`` hidden rows of one block, ``table`` of EXP2.
+    ACT: ``q`` queries, then mixed values, then rows of the feed-forward network, word
+    ``tile * T + position``; ``positions`` of two blocks, of a single text in the place of ``q``;
+    ``h``, later ``hidden``: rows of two blocks; ``p`` one of each of ``depth`` blocks; ``ones`` one
+    row. WGT: ``keys`` word
+    ``position tile * (H * head_in) + head * head_in + tile``; ``values`` word
+    ``(head * head_out + tile) * key_tiles + position tile``; ``pool`` in the place of both;
+    ``identity``. CONST: two ``norms``, or three for several texts; ``pool_in``, ``pool_out``.
+    ROW: ``inverse`` and ``scale`` of all rows, the rest of blocks.
     """
 
     length: int
@@ -122,6 +125,7 @@ class EncoderPlan:
     u: Buffer
     table: Buffer
     q: Buffer
+    positions: Buffer
     h: Buffer
     hidden: Buffer
     p: tuple[Buffer, ...]
@@ -152,10 +156,17 @@ class EncoderPlan:
         """How many of the core's positions are tokens."""
         return max(0, min(self.valid - self.first, self.length))
 
+    def text(self, number: int) -> "EncoderPlan":
+        """The same places for one of several texts: their residuals go around in ``x``."""
+        words = self.length * self.tiles.width_beats
+        base = self.x.base + number % (self.x.words // words) * words
+        return dataclasses.replace(self, x=Buffer(Region.VEC, base, words))
+
 
 def plan_encoder(model: QuantizedEncoder, config: Config, length: int, valid: int,
-                 what: str) -> EncoderPlan:
-    """Lay an encoder out for ``length`` positions of which ``valid`` exist.
+                 what: str, texts: int = 1) -> EncoderPlan:
+    """Lay an encoder out for ``length`` positions of which ``valid`` exist. Residuals of so many
+    ``texts`` are in the core at once.
 
     Raises
     ------
@@ -172,10 +183,11 @@ def plan_encoder(model: QuantizedEncoder, config: Config, length: int, valid: in
                   <= config.acc_half), DEPTHS[-1])
     check_capacity(config, Region.ACC, 2 * max(tiles.widest, score_stride + mix_stride), what)
     places = {
-        **_vector(take, tiles, length, block, config),
-        **_activations(take, model, tiles, length, block, depth, key_tiles),
+        **_vector(take, tiles, length * texts, block, config),
+        **_activations(take, model, tiles, length, block, depth, key_tiles, texts > 1),
         **_weights(take, model, tiles, length, key_tiles, config),
-        **_constants(take, tiles), **row_places(take, length, block, depth)}
+        **_constants(take, tiles, 2 if texts == 1 else 3),
+        **row_places(take, length, block, depth)}
     slots = _slots(take, model, tiles, config, what)
     take.check(what)
     return EncoderPlan(
@@ -190,12 +202,13 @@ def _vector(take: Allocator, tiles: Tiles, length: int, block: int, config: Conf
 
 
 def _activations(take: Allocator, model: QuantizedEncoder, tiles: Tiles, length: int, block: int,
-                 depth: int, key_tiles: int) -> Places:
-    positions = 2 * block * 2 * tiles.units * tiles.unit_in
+                 depth: int, key_tiles: int, apart: bool) -> Places:
+    words = 2 * block * 2 * tiles.units * tiles.unit_in
     wide = max(model.heads * tiles.head_in, tiles.width_in)
-    q = take.take(Region.ACT, max(length * wide, positions))
+    q = take.take(Region.ACT, max(length * wide, 0 if apart else words))
+    positions = take.take(Region.ACT, words) if apart else Buffer(Region.ACT, q.base, words)
     rows = take.take(Region.ACT, 2 * block * max(tiles.width_in, tiles.group_in))
-    return {"q": q, "h": rows, "hidden": rows,
+    return {"q": q, "positions": positions, "h": rows, "hidden": rows,
             "p": take.several(depth, Region.ACT, block * key_tiles),
             "ones": take.take(Region.ACT, key_tiles)}
 
@@ -211,8 +224,8 @@ def _weights(take: Allocator, model: QuantizedEncoder, tiles: Tiles, length: int
             "identity": take.take(Region.WGT, identity)}
 
 
-def _constants(take: Allocator, tiles: Tiles) -> Places:
-    return {"norms": take.several(2, Region.CONST, 3 * tiles.width_beats),
+def _constants(take: Allocator, tiles: Tiles, norms: int) -> Places:
+    return {"norms": take.several(norms, Region.CONST, 3 * tiles.width_beats),
             "pool_in": take.take(Region.CONST, tiles.width_beats),
             "pool_out": take.take(Region.CONST, tiles.width_beats)}
 

@@ -53,16 +53,26 @@ class WeightStream:
 
     def norm(self, number: int) -> int:
         """First column constant of a norm: gains and biases, then smoothing, then measures."""
-        return self.plan.norms[number % 2].base
+        return self._norm_place(number).base
+
+    def _norm_place(self, number: int) -> Buffer:
+        return self.plan.norms[number % 2]
 
     # Loads -----------------------------------------------------------------------------------
 
     def start(self) -> Iterator[Command]:
-        """A load for each position (of token 0: the driver puts the token's address in), then what
-        stays in the core."""
+        """The words of all positions, then what stays in the core."""
+        yield from self.tokens(self.plan.x)
+        yield from self.resident()
+
+    def tokens(self, x: Buffer) -> Iterator[Command]:
+        """A load for each position (of token 0: the driver puts the token's address in)."""
         word = self.config.word_bytes(Region.VEC)
         yield from token_loads(self.words.offset, self.plan.length, self.tiles.width_beats * word,
-                               self.plan.x.base * word)
+                               x.base * word)
+
+    def resident(self) -> Iterator[Command]:
+        """What stays in the core whatever the text."""
         plan, model = self.plan, self.model
         self.image.add("identity", plan.identity, self.data.identity())
         self.image.add("exp2", plan.table, exp2_table().astype("<i2").tobytes())
@@ -85,7 +95,7 @@ class WeightStream:
         """Column constants of a norm; 0 is that of the embedding, then two of each layer."""
         layer = self.model.layers[(number - 1) // 2] if number else None
         norm = self.model.norm if layer is None else layer.norm1 if number % 2 else layer.norm2
-        self.image.add(f"norm{number}", self.plan.norms[number % 2], self.data.norm(norm))
+        self.image.add(f"norm{number}", self._norm_place(number), self.data.norm(norm))
         yield from self._loads()
 
     def fetch(self, name: str) -> Iterator[Command]:

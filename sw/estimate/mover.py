@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from systolith.hw.config import BEATS_IN_FLIGHT, SYSTEM_READ_LATENCY, Config
+from systolith.hw.config import BEATS_IN_FLIGHT, Config
 from systolith.hw.isa import Move, Store
 from systolith.sw.estimate.external import ExternalMemory
 from systolith.sw.estimate.ports import Port, Ports, SplitPort
@@ -53,6 +53,7 @@ class MoverModel:
 
     def __init__(self, config: Config, external: ExternalMemory, ports: Ports):
         self._bus, self._ports = config.bus_bytes, ports
+        self._read_latency = config.system_read_latency
         self._latency, self._gap = external.latency, external.gap(config)
         self._commands: list[_Moving] = []
         # Cycles of each beat: asked for, there to be sent, sent.
@@ -182,7 +183,7 @@ class MoverModel:
     def _arrivals(self, command: _Moving, asks: Ints) -> Ints:
         """First cycle in which each beat asked for can be sent."""
         if command.store:
-            return self._paced(asks + SYSTEM_READ_LATENCY + QUEUE)
+            return self._paced(asks + self._read_latency + QUEUE)
         return self._paced(asks + REQUEST + self._latency) + QUEUE
 
     def _paced(self, ready: Ints) -> Ints:

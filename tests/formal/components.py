@@ -66,7 +66,7 @@ ARGUMENTS = {
     "Retire": {"late_cycles": 3},
     "Ring": {"width": 8, "cycles": 4},
     "Rows": {"chip": CHIP},
-    "ScalarUnit": {"normalize_cycles": CONFIG.normalize_cycles},
+    "ScalarUnit": {"latency": CONFIG.scalar_cycles},
     "Router": {"config": MESH},
     "Scheduler": {"chip": CHIP, "cycles": CYCLES, "burst": BURST},
     "Sdram": {"chip": CHIP, "clock_hz": 25e6, "bus_bytes": CONFIG.bus_bytes},
@@ -78,6 +78,7 @@ ARGUMENTS = {
     "Uncore": {"config": CONFIG.replace(mesh_width=2)},
     "UartReceiver": {"step": STEP},
     "UartSender": {"step": STEP},
+    "WishboneMemory": {"bus_bytes": CONFIG.bus_bytes},
     "WordsToBeat": {"burst": BURST, "delay": 4},
 }
 #: Those that are made from a number of lanes.

@@ -49,7 +49,7 @@ class AccumulatorProof(wiring.Component):
         """The vector unit gets the word as it was when its request was accepted."""
         read = self._accumulator.read
         accepted = read.valid & read.ready & (read.address == word) & ~written
-        cycles = self._config.read_cycles
+        cycles = self._config.source_latency
         m.d.comb += holds(implies(history(m, accepted, cycles),
                                   read.data[0] == history(m, stored, cycles)))
 

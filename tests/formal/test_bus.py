@@ -94,7 +94,7 @@ def test_bus():
     ("answers_the_other", "each.answer.eq(read & (whose == index))", "each.answer.eq(read)"),
     ("answers_writes", "master.valid & master.ready & ~master.write, master.region",
      "master.valid & master.ready, master.region"),
-    ("answers_late", "range(1, SYSTEM_READ_LATENCY + 1)", "range(1, SYSTEM_READ_LATENCY + 2)"),
+    ("answers_late", "range(1, self._read_latency + 1)", "range(1, self._read_latency + 2)"),
     ("accepts_for_both", "master.ready.eq(chosen.ready),", "master.ready.eq(chosen.valid),"),
     ("starves_the_host", "choice.eq(Mux(held, 1, ~self.host.valid))",
      "choice.eq(Mux(held, 1, self.mover.valid | ~self.host.valid))"),

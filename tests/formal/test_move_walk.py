@@ -30,9 +30,11 @@ class MoveWalkProof(wiring.Component):
         m.d.comb += [walk.halt.eq(self.halt), walk.next.eq(self.next & walk.valid)]
         walking, offered = inside.signal("walking"), inside.signal("offered")
         self._inside_both(m, offered)
-        m.d.comb += holds(implies(walking, inside.signal("refused") == walk.refusal(
-            data.View(move_layout(), inside.signal("command")),
-            data.View(remote_layout(), inside.signal("remote")))))
+        command = data.View(move_layout(), inside.signal("command"))
+        refusal = walk.refusal(command, data.View(remote_layout(), inside.signal("remote")))
+        m.d.comb += holds(implies(walking, (inside.signal("refused") == refusal)
+                                  & (inside.signal("refuses") == (refusal != Cause.NONE))
+                                  & (inside.signal("wide") == walk.wide(command.load.region))))
         self._commands(m, walking, offered)
         self._beats(m, inside, walking)
         return m
@@ -89,8 +91,7 @@ def test_move_walk():
 
 
 @pytest.mark.parametrize(("name", "old", "new"), [
-    ("reaches_beyond", "offset[exact_log2(self._config.region_bytes(one)):]",
-     "offset[exact_log2(self._config.region_bytes(one)) + 1:]"),
+    ("reaches_beyond", "-self._config.region_bytes(one)", "-2 * self._config.region_bytes(one)"),
     ("reads_beyond", "external[exact_log2(config.ext_bytes or 1):].any()", "Const(0)"),
     ("loads_sums", "(store & int(region in STORED))", "int(region in STORED)"),
     ("ends_every_run", "move_end.eq(run_end & (rows == 1))", "move_end.eq(run_end)"),

@@ -25,6 +25,8 @@ class SemaphoreProof(wiring.Component):
         m.submodules.semaphores = semaphores = self._semaphores
         m.d.comb += [semaphores.request.eq(self.request), semaphores.wait.eq(self.wait),
                      semaphores.signal.eq(self.signal)]
+        # A semaphore that exceeded its range is wrong until reset; so may be what waits for it.
+        self._wrong = Signal(self._count)
         self._grants(m, semaphores)
         for index in range(self._count):
             self._count_one(m, semaphores, index)
@@ -36,18 +38,19 @@ class SemaphoreProof(wiring.Component):
         return self.request[engine] & ((self.wait[engine] & ~positive) == 0)
 
     def _grants(self, m, semaphores):
-        grant = semaphores.grant
+        grant, sound = semaphores.grant, ~self._wrong.any()
         possible = {engine: self._possible(semaphores, engine) for engine in ENGINES}
         m.d.comb += [
             holds((grant & (grant - 1))[:len(grant)] == 0),
             # Someone who can start does.
-            holds(implies(Cat(possible.values()), grant)),
+            holds(implies(sound & Cat(possible.values()).any(), grant)),
         ]
         for place, engine in enumerate(PRIORITY):
             m.d.comb += [
-                holds(implies(grant[engine], possible[engine])),
+                holds(implies(sound & grant[engine], possible[engine])),
                 # Who is granted had nobody of higher priority to leave the semaphores to.
-                holds(implies(grant[engine], ~Cat(possible[e] for e in PRIORITY[:place]).any())),
+                holds(implies(sound & grant[engine],
+                              ~Cat(possible[e] for e in PRIORITY[:place]).any())),
             ]
 
     def _count_one(self, m, semaphores, index):
@@ -60,9 +63,12 @@ class SemaphoreProof(wiring.Component):
         m.d.comb += total.eq(value + signals - takes)
         beyond = total >= 1 << self._width
         signalled = Cat(self.signal[engine][index] for engine in Engine)
+        wrong = self._wrong[index]
+        m.d.sync += wrong.eq(wrong | beyond)
         m.d.comb += [
-            holds(total >= 0),
-            holds(implies(~past(m, beyond), value == past(m, total).as_signed())),
+            # Not even for a cycle with a signal is more taken than is there.
+            holds(implies(~wrong, value >= takes)),
+            holds(implies(~wrong, value == past(m, total).as_signed())),
             # Beyond the range is a fault of each who signalled, and there is one.
             holds(implies(beyond, signalled)),
             holds(implies(past(m, beyond),
@@ -74,11 +80,13 @@ class OverflowProof(SemaphoreProof):
     """There is no overflow without a semaphore that exceeds its range."""
 
     def _count_one(self, m, semaphores, index):
+        super()._count_one(m, semaphores, index)
         if index == 0:
             totals = [value + sum((self.signal[engine][place] for engine in Engine), Const(0, 1))
                       for place, value in enumerate(semaphores.values)]
             most = Cat(total >= 1 << self._width for total in totals).any()
-            m.d.comb += holds(implies(semaphores.overflow, past(m, most)))
+            m.d.comb += holds(implies(~past(m, self._wrong.any()) & semaphores.overflow.any(),
+                                  past(m, most)))
 
 
 @pytest.mark.parametrize(("count", "width"), [(6, 2), (16, 8)])
@@ -97,7 +105,8 @@ def test_overflow_has_a_cause():
     ("forgets_a_signal", "total.eq(value + _ones(signals, less=less))",
      "total.eq(value - less if less else value + _ones(signals, less=0))"),
     ("takes_twice", "_ones(signals, less=less)", "_ones(signals, less=2 * less)"),
-    ("wraps_unseen", "kept[self._width:].any()", "kept[self._width + 1:].any()"),
+    ("wraps_unseen", "beyond.any()", "beyond[1]"),
+    ("grants_for_a_count_of_0", "value[1:].any()", "value.any()"),
 ])
 def test_broken_semaphores_are_found(name, old, new, monkeypatch):
     break_design(monkeypatch, "semaphores", old, new)

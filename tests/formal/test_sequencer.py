@@ -9,7 +9,7 @@ from systolith.hw.isa import COMMANDS, ENGINES, WORDS, Command, Engine
 from systolith.hw.sequencer import IN_FLIGHT, Sequencer, decode_field
 from tests.formal.inside import Inside
 from tests.formal.mutant import break_design
-from tests.formal.prove import constant, given, holds, implies, not_proven, prove
+from tests.formal.prove import constant, given, holds, implies, not_proven, past, prove
 
 
 class SequencerProof(wiring.Component):
@@ -95,6 +95,8 @@ class SequencerProof(wiring.Component):
             holds(implies(count > place, words.word_select(shown, 32) == chosen)),
             holds(implies(sequencer.request, count == size)),
             holds(implies(sequencer.port.command.valid, count == size)),
+            # What is offered was shown the cycle before.
+            holds(implies(sequencer.port.command.valid, words == past(m, words))),
         ]
 
     def _signals(self, m, flying):

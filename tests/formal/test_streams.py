@@ -223,6 +223,8 @@ SENDERS = {
     "Sdram": (sdram, forgotten),
     "Sequencer": (sequencer, None),
     "VectorUnit": (None, lambda m, unit: unit.engine.halt),
+    "WishboneHost": (None, None),
+    "WishboneMemory": (None, None),
 }
 #: Simulated with random stalls only, and by whole chips: who writes to external memory, in which
 #: order, has no invariants yet.

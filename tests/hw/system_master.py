@@ -14,12 +14,12 @@ class SystemMaster:
     is late, or when data other than 0 come in a cycle without an answer.
     """
 
-    def __init__(self, dut, prefix: str, *, bus_bytes: int):
+    def __init__(self, dut, prefix: str, *, bus_bytes: int, latency: int = SYSTEM_READ_LATENCY):
         self._signals = {name: dut[f"{prefix}__{name}"] for name in (
             "valid", "ready", "write", "address", "mask", "data", "read_data")}
         self._edge = RisingEdge(dut.clk)
         self._random = random.Random(prefix)
-        self._due: deque[bool] = deque([False] * SYSTEM_READ_LATENCY)
+        self._due: deque[bool] = deque([False] * latency)
         self.bus_bytes = bus_bytes
         self.answers: list[bytes] = []
         for name in ("valid", "write", "address", "mask", "data"):

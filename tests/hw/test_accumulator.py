@@ -34,7 +34,8 @@ class Bench:
         ahead = self.config.accumulate_latency + 1
         self.beats: deque = deque([None] * ahead, maxlen=ahead)
         self.sums: deque = deque([self._sums(0)] * sums_delay(self.config))
-        self.system = SystemMaster(dut, "system", bus_bytes=self.config.bus_bytes)
+        self.system = SystemMaster(dut, "system", bus_bytes=self.config.bus_bytes,
+                                   latency=self.config.system_read_latency)
         for name in ("array__valid", "array__address", "array__first", "read__valid"):
             dut[name].value = 0
 
@@ -126,7 +127,7 @@ async def readers_take_what_the_array_leaves(dut):
     await bench.start()
     dut.system__write.value = 0
     word_bytes = 4 * bench.config.cols
-    expected: deque = deque([None] * bench.config.read_cycles)
+    expected: deque = deque([None] * bench.config.source_latency)
     waited = served = 0
     for _ in range(1500):
         vector = bench.random.random() < 0.5
@@ -165,10 +166,11 @@ async def system_writes_have_no_effect(dut):
     await bench.check()
 
 
-@pytest.mark.parametrize(("rows", "cols", "bus_bytes", "read_cycles"), [
-    (4, 4, 4, 1), (8, 8, 8, 1), (64, 4, 4, 1), (4, 8, 4, 2)])
-def test_accumulator(rows, cols, bus_bytes, read_cycles):
-    sizes = {"rows": rows, "cols": cols, "bus_bytes": bus_bytes, "read_cycles": read_cycles}
+@pytest.mark.parametrize(("rows", "cols", "bus_bytes", "read_cycles", "port_cycles"), [
+    (4, 4, 4, 1, 0), (8, 8, 8, 1, 0), (64, 4, 4, 1, 0), (4, 8, 4, 2, 1)])
+def test_accumulator(rows, cols, bus_bytes, read_cycles, port_cycles):
+    sizes = {"rows": rows, "cols": cols, "bus_bytes": bus_bytes, "read_cycles": read_cycles,
+             "port_cycles": port_cycles}
     simulate(Accumulator(config=make_config(**sizes)), f"acc_{rows}x{cols}_{read_cycles}",
              __name__, parameters=sizes)
 

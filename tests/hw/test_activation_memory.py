@@ -10,16 +10,16 @@ from cocotb.triggers import RisingEdge
 
 from systolith.hw.activation_memory import ActivationMemory
 from systolith.hw.config import Config
-from systolith.hw.memory import LATE_READ_LATENCY
+from systolith.hw.memory import operand_latency
 from tests.bench import parameters, reset, simulate
 from tests.hw.system_master import SystemMaster
 
 WORDS = 32
 
 
-def make_config(*, rows, lanes, bus_bytes):
+def make_config(*, rows, lanes, bus_bytes, port_cycles):
     return Config(name="test", rows=rows, cols=max(rows, 4), lanes=lanes, act_depth=WORDS,
-                  bus_bytes=bus_bytes)
+                  bus_bytes=bus_bytes, port_cycles=port_cycles)
 
 
 class Bench:
@@ -28,7 +28,8 @@ class Bench:
         self.random = random.Random(cocotb.RANDOM_SEED)
         self.edge = RisingEdge(dut.clk)
         self.words = np.zeros((WORDS, self.config.rows), dtype=np.uint8)
-        self.system = SystemMaster(dut, "system", bus_bytes=self.config.bus_bytes)
+        self.system = SystemMaster(dut, "system", bus_bytes=self.config.bus_bytes,
+                                   latency=self.config.system_read_latency)
         for name in ("array__valid", "array__address", "write__valid"):
             dut[name].value = 0
 
@@ -60,8 +61,8 @@ class Bench:
 
     async def array_reads(self, count, addresses, *, stall):
         """Reads of the array, one a cycle, whatever the others do."""
-        asked = deque([None] * LATE_READ_LATENCY)
-        for _ in range(count + LATE_READ_LATENCY):
+        asked = deque([None] * operand_latency(self.config))
+        for _ in range(count + len(asked)):
             reading = self.random.random() >= stall
             address = self.random.choice(addresses)
             self.dut.array__valid.value, self.dut.array__address.value = reading, address
@@ -118,9 +119,10 @@ async def array_and_vector_unit_come_first(dut):
         assert dut.system__ready.value == (not (vector if write else array))
 
 
-@pytest.mark.parametrize(("rows", "lanes", "bus_bytes"), [(4, 4, 4), (8, 2, 4), (16, 4, 4)])
-def test_activation_memory(rows, lanes, bus_bytes):
-    sizes = {"rows": rows, "lanes": lanes, "bus_bytes": bus_bytes}
+@pytest.mark.parametrize(("rows", "lanes", "bus_bytes", "port_cycles"), [
+    (4, 4, 4, 0), (8, 2, 4, 0), (16, 4, 4, 0), (8, 4, 4, 1)])
+def test_activation_memory(rows, lanes, bus_bytes, port_cycles):
+    sizes = {"rows": rows, "lanes": lanes, "bus_bytes": bus_bytes, "port_cycles": port_cycles}
     simulate(ActivationMemory(config=make_config(**sizes)), f"act_{rows}_{lanes}_{bus_bytes}",
              __name__, parameters=sizes)
 

@@ -5,7 +5,7 @@ from systolith.hw.accumulator import sums_delay
 from systolith.hw.array import SystolicArray
 from systolith.hw.config import Config, ConfigError, Region
 from systolith.hw.configs import CONFIGS, get_config
-from systolith.hw.memory import LATE_READ_LATENCY, READ_LATENCY
+from systolith.hw.memory import READ_LATENCY, operand_latency
 from systolith.hw.vector import timing
 
 SIZES = {"name": "test", "rows": 8, "cols": 4, "lanes": 4}
@@ -22,7 +22,8 @@ SIZES = {"name": "test", "rows": 8, "cols": 4, "lanes": 4}
     ({"semaphores": 17}, "semaphores must be an integer from 6 to 16, not 17"),
     ({"bus_bytes": 8}, "bus_bytes must be a power of two from 4 to 4, not 8"),
     ({"read_cycles": 3}, "read_cycles must be an integer from 1 to 2, not 3"),
-    ({"normalize_cycles": 3}, "normalize_cycles must be a power of two from 2 to 4, not 3"),
+    ({"port_cycles": 2}, "port_cycles must be an integer from 0 to 1, not 2"),
+    ({"scalar_cycles": 7}, "scalar_cycles must be 6 or 10, not 7"),
     ({"ext_bytes": 3}, "ext_bytes must be 0 or a power of two up to 4294967296, not 3"),
     ({"rows": 4.0}, "rows must be an integer, not 4.0"),
     ({"name": ""}, "name must be a non-empty string, not ''"),
@@ -94,8 +95,8 @@ def test_host_address_fields():
 @pytest.mark.parametrize("config", CONFIGS.values(), ids=list(CONFIGS))
 def test_latencies_are_those_of_the_hardware(config):
     """What the cycle model takes from the configuration is what the stages add up to."""
-    late = config.read_cycles - READ_LATENCY
+    late = config.source_latency - READ_LATENCY
     assert timing.WRITE_AT + late == config.pass_latency
     assert timing.reduction_at(config) + late == config.reduction_latency
     assert SystolicArray(config=config).latency + config.accumulate_latency - sums_delay(config) \
-        + LATE_READ_LATENCY == config.matrix_latency
+        + operand_latency(config) == config.matrix_latency

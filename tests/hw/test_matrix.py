@@ -20,10 +20,10 @@ WORDS = 32
 EXTREMES = np.array([-128, 127, -1, 0], dtype=np.int8)
 
 
-def make_config(*, rows, cols, hop):
+def make_config(*, rows, cols, hop, port_cycles):
     return Config(name="test", rows=rows, cols=cols, lanes=min(rows, cols), hop=hop,
                   act_depth=WORDS, wgt_depth=WORDS, acc_depth=WORDS,
-                  bus_bytes=min(rows, cols, 16))
+                  bus_bytes=min(rows, cols, 16), port_cycles=port_cycles)
 
 
 class Bench:
@@ -35,7 +35,8 @@ class Bench:
         self.random = random.Random(f"{parameters()} {cocotb.RANDOM_SEED}")
         self.numbers = np.random.default_rng(self.random.getrandbits(32))
         self.latency = MatrixEngine(config=self.config).latency
-        self.systems = {name: SystemMaster(dut, f"{name}_system", bus_bytes=self.config.bus_bytes)
+        self.systems = {name: SystemMaster(dut, f"{name}_system", bus_bytes=self.config.bus_bytes,
+                                           latency=self.config.system_read_latency)
                         for name in ("act", "wgt", "acc")}
         rows, cols = self.config.rows, self.config.cols
         self.act = self._bytes(WORDS, rows)
@@ -117,7 +118,8 @@ class Bench:
         while not self.dut.acc__ready.value:
             await self.edge
         self.dut.acc__valid.value = 0
-        await self.edge
+        for _ in range(self.config.source_latency):
+            await self.edge
         data = int(self.dut.acc__data.value).to_bytes(4 * self.config.cols, "little")
         return np.frombuffer(data, dtype="<i4")
 
@@ -312,12 +314,13 @@ async def reset_again(bench):
     bench.dut.rst.value = 0
 
 
-@pytest.mark.parametrize(("rows", "cols", "hop"), [(4, 4, 0), (8, 4, 1), (4, 8, 2), (16, 16, 0)])
-def test_matrix(rows, cols, hop):
-    sizes = {"rows": rows, "cols": cols, "hop": hop}
+@pytest.mark.parametrize(("rows", "cols", "hop", "port_cycles"), [
+    (4, 4, 0, 0), (8, 4, 1, 0), (4, 8, 2, 1), (16, 16, 0, 0)])
+def test_matrix(rows, cols, hop, port_cycles):
+    sizes = {"rows": rows, "cols": cols, "hop": hop, "port_cycles": port_cycles}
     side = MatrixSide(config=make_config(**sizes))
     groups = cols // hop if hop else 1
-    assert side.matrix.latency == rows + groups + 4
+    assert side.matrix.latency == rows + groups + 4 + port_cycles
     simulate(side, f"matrix_{rows}x{cols}_hop{hop}", __name__, parameters=sizes)
 
 

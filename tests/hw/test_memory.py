@@ -1,6 +1,7 @@
 # amaranth: UnusedElaboratable=no
 """Memory against an array of words, every mask bit, and its rejections."""
 import random
+from collections import deque
 
 import cocotb
 import pytest
@@ -23,16 +24,16 @@ async def reads_what_was_written(dut):
     for address in range(depth):
         await write(dut, edge, words, address, (1 << units) - 1, chosen.getrandbits(width),
                     granularity)
-    expected = None
-    assert READ_LATENCY == 1
+    # What the read port must show: first in a cycle, then later by the registers of the ports.
+    latency = READ_LATENCY + parameters()["port_cycles"]
+    expected = deque([None] * latency)
     for _ in range(1500):
         reading, address = chosen.random() < 0.6, chosen.randrange(depth)
         dut.read__valid.value, dut.read__address.value = reading, address
         other = chosen.choice([word for word in range(depth) if word != address])
-        due = words[address] if reading else expected
+        expected.append(words[address] if reading else expected[-1])
         await write(dut, edge, words, other, chosen.getrandbits(units), chosen.getrandbits(width),
-                    granularity, before=expected)
-        expected = due
+                    granularity, before=expected.popleft())
 
 
 async def write(dut, edge, words, address, mask, data, granularity, *, before=None):
@@ -47,12 +48,14 @@ async def write(dut, edge, words, address, mask, data, granularity, *, before=No
             words[address] = words[address] & ~bits | data & bits
 
 
-@pytest.mark.parametrize(("width", "depth", "granularity"), [(32, 16, 8), (48, 5, 48), (6, 64, 1)])
-def test_memory(width, depth, granularity):
-    sizes = {"width": width, "depth": depth, "granularity": granularity}
+@pytest.mark.parametrize(("width", "depth", "granularity", "port_cycles"), [
+    (32, 16, 8, 0), (48, 5, 48, 0), (6, 64, 1, 0), (32, 16, 8, 1)])
+def test_memory(width, depth, granularity, port_cycles):
+    sizes = {"width": width, "depth": depth, "granularity": granularity,
+             "port_cycles": port_cycles}
     memory = Memory(**sizes)
     assert (memory.width, memory.depth, memory.granularity) == (width, depth, granularity)
-    simulate(memory, f"memory_{width}x{depth}_by_{granularity}", __name__, parameters=sizes)
+    simulate(memory, f"memory_{width}x{depth}_by_{granularity}_{port_cycles}", __name__, parameters=sizes)
 
 
 @pytest.mark.parametrize(("changes", "error", "message"), [
@@ -61,6 +64,7 @@ def test_memory(width, depth, granularity):
     ({"width": 0}, ValueError, "width must be at least 1, not 0"),
     ({"depth": 1}, ValueError, "depth must be at least 2, not 1"),
     ({"granularity": 0}, ValueError, "granularity must be at least 1, not 0"),
+    ({"port_cycles": 2}, ValueError, "port_cycles must be at most 1, not 2"),
     ({"granularity": 12}, ValueError, "granularity must divide width (32), not be 12"),
 ])
 def test_rejects(changes, error, message):

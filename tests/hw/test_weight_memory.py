@@ -8,7 +8,7 @@ import pytest
 from cocotb.triggers import RisingEdge
 
 from systolith.hw.config import Config
-from systolith.hw.memory import LATE_READ_LATENCY
+from systolith.hw.memory import operand_latency
 from systolith.hw.weight_memory import WeightMemory
 from tests.bench import parameters, reset, simulate
 from tests.hw.system_master import SystemMaster
@@ -16,9 +16,9 @@ from tests.hw.system_master import SystemMaster
 WORDS = 16
 
 
-def make_config(*, rows, cols, lanes, bus_bytes):
+def make_config(*, rows, cols, lanes, bus_bytes, port_cycles):
     return Config(name="test", rows=rows, cols=cols, lanes=lanes, wgt_depth=WORDS,
-                  bus_bytes=bus_bytes)
+                  bus_bytes=bus_bytes, port_cycles=port_cycles)
 
 
 class Bench:
@@ -27,7 +27,8 @@ class Bench:
         self.random = random.Random(cocotb.RANDOM_SEED)
         self.edge = RisingEdge(dut.clk)
         self.words = np.zeros((WORDS, self.config.rows, self.config.cols), dtype=np.uint8)
-        self.system = SystemMaster(dut, "system", bus_bytes=self.config.bus_bytes)
+        self.system = SystemMaster(dut, "system", bus_bytes=self.config.bus_bytes,
+                                   latency=self.config.system_read_latency)
         for name in ("array__load", "array__address", "write__valid"):
             dut[name].value = 0
 
@@ -62,16 +63,16 @@ class Bench:
 
     async def waves(self, count, addresses, *, stall):
         """Tiles in random order, one a cycle; bank ``r`` answers ``r`` cycles later than bank 0."""
-        rows, dut = self.config.rows, self.dut
+        rows, dut, latency = self.config.rows, self.dut, operand_latency(self.config)
         started = []
-        for cycle in range(count + rows + LATE_READ_LATENCY):
+        for cycle in range(count + rows + latency):
             loading = cycle < count and self.random.random() >= stall
             address = self.random.choice(addresses)
             dut.array__load.value, dut.array__address.value = loading, address
             started.append(address if loading else None)
             await self.edge
-            for row in range(min(rows, cycle + 1 - LATE_READ_LATENCY)):
-                tile = started[cycle - LATE_READ_LATENCY - row]
+            for row in range(min(rows, cycle + 1 - latency)):
+                tile = started[cycle - latency - row]
                 if tile is not None:
                     got = int(dut[f"array__data__{row}"].value)
                     want = int.from_bytes(self.words[tile, row].tobytes(), "little")
@@ -125,11 +126,12 @@ async def system_port_waits_for_its_bank_only(dut):
         assert dut.system__ready.value == (not (vector if write else loads[bank]))
 
 
-@pytest.mark.parametrize(("rows", "cols", "lanes", "bus_bytes"), [(4, 4, 4, 4), (8, 4, 2, 4),
-                                                                (4, 8, 4, 4)])
-def test_weight_memory(rows, cols, lanes, bus_bytes):
-    sizes = {"rows": rows, "cols": cols, "lanes": lanes, "bus_bytes": bus_bytes}
-    simulate(WeightMemory(config=make_config(**sizes)), f"wgt_{rows}x{cols}_{lanes}", __name__,
+@pytest.mark.parametrize(("rows", "cols", "lanes", "bus_bytes", "port_cycles"), [
+    (4, 4, 4, 4, 0), (8, 4, 2, 4, 0), (4, 8, 4, 4, 0), (8, 4, 2, 4, 1)])
+def test_weight_memory(rows, cols, lanes, bus_bytes, port_cycles):
+    sizes = {"rows": rows, "cols": cols, "lanes": lanes, "bus_bytes": bus_bytes,
+             "port_cycles": port_cycles}
+    simulate(WeightMemory(config=make_config(**sizes)), f"wgt_{rows}x{cols}_{lanes}_{port_cycles}", __name__,
              parameters=sizes)
 
 

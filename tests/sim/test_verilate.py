@@ -65,6 +65,10 @@ def test_external_memory_is_read_and_written_in_order(library, chip):
     chip.step(200)
     np.testing.assert_array_equal(chip.read_ext(64 + bus_bytes, bus_bytes), ~data)
     assert chip.ext_fault is None
+    assert chip.ext_written["value"].tolist() == [64 + bus_bytes]
+    assert 0 < chip.ext_written["time"][0] < chip.cycles
+    chip.run_queues([[], [], []], max_cycles=100, **REGISTERS)
+    assert not len(chip.ext_written)
 
 
 def test_external_access_past_the_end_is_named(library, chip):

@@ -118,7 +118,7 @@ def compile_encoder_mesh(model: QuantizedEncoder, config: Config, *, length: int
         embedded.append([own.first + row for block in lowering.blocks
                          for row in range(*share.embedded(block))])
     image.check(what)
-    loads = [{Engine.MOVE: stream.resident} for stream in streams]
+    loads = [{Engine.MOVE: stream.settled} for stream in streams]
     commands = schedule_mesh(in_order(cores), config)
     for queues in (loads, commands):
         verify_mesh(config, queues)

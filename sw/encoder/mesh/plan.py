@@ -139,7 +139,8 @@ def _activations(take: Allocator, model: QuantizedEncoder, tiles: Tiles, own: in
         q, hidden_rows = take.take(Region.ACT, mixed), take.take(Region.ACT, hidden)
     else:
         q = hidden_rows = take.take(Region.ACT, max(mixed, hidden))
-    return {"q": q, "hidden": hidden_rows, "h": rows, "p": p,
+    return {"q": q, "positions": Buffer(Region.ACT, q.base, positions), "hidden": hidden_rows,
+            "h": rows, "p": p,
             "ones": Buffer(Region.ACT, p[0].base, key_tiles)}
 
 

@@ -38,7 +38,7 @@ class MeshStream(WeightStream):
 
     Attributes
     ----------
-    resident : list of Load
+    settled : list of Load
         What the core loads once, before the first run.
     """
 
@@ -50,11 +50,11 @@ class MeshStream(WeightStream):
         self._bytes = {name: self._data(name) for name in self._names}
         self._queue: deque[tuple[str, Load]] = deque()
         self._budget = 0
-        self.resident: list[Load] = []
+        self.settled: list[Load] = []
         if self._fits():
             while self._next():
                 pass
-            self.resident = [load for _, load in self._queue]
+            self.settled = [load for _, load in self._queue]
             self._queue.clear()
 
     # Loads -----------------------------------------------------------------------------------
@@ -113,7 +113,7 @@ class MeshStream(WeightStream):
 
     def done(self, *names: str) -> None:
         """These parts, the oldest ones, are not used by what follows."""
-        if self.resident:
+        if self.settled:
             return
         for name in names:
             if name != next(iter(self._places)):

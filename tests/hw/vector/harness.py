@@ -6,7 +6,7 @@ import cocotb
 import numpy as np
 from cocotb.triggers import RisingEdge
 
-from systolith.hw.config import SYSTEM_READ_LATENCY, Config, Region
+from systolith.hw.config import Config, Region
 from systolith.hw.isa import Command
 from systolith.hw.vector.work import COMMAND_LAYOUT
 from systolith.sw.reference import numerics
@@ -87,7 +87,9 @@ class Harness:
         execute(command, self.model)
 
     async def issue(self, command: Command) -> None:
-        """Hand a command to the hardware only."""
+        """Hand a command to the hardware only; it is shown a cycle before it is offered."""
+        self.engine.payload.value = self.engine_bits(command)
+        await self._edge
         await self.engine.send([payload(command)])
         self.started += 1
 
@@ -118,7 +120,7 @@ class Harness:
     async def _watch(self) -> None:
         """Play the memories outside the unit, and note what it writes."""
         dut, config = self.dut, self.config
-        coming = deque([0] * (config.read_cycles - 1))
+        coming = deque([0] * (config.source_latency - 1))
         while True:
             await self._edge
             self.cycle += 1
@@ -188,7 +190,7 @@ class Harness:
 
     async def _collect(self, port: str, answers: list, count: int) -> None:
         """Answers come exactly on time after acceptance; in all other cycles there is 0."""
-        due = [False] * SYSTEM_READ_LATENCY
+        due = [False] * self.config.system_read_latency
         while len(answers) < count:
             await self._edge
             value = int(self.dut[f"{port}__read_data"].value)

@@ -35,7 +35,7 @@ def loads(contents: np.ndarray) -> dict[str, list[int]]:
 
 
 async def apply(dut, x: np.ndarray, mode, table, contents) -> tuple[np.ndarray, np.ndarray]:
-    """(y, own) of beats that directly follow the loading of the tables."""
+    """(y, own) of beats that directly follow the loading of the tables; ``narrow`` is y's."""
     filling = loads(contents)
     idle, beats = len(filling["load"]), len(x)
     inputs = {
@@ -43,9 +43,11 @@ async def apply(dut, x: np.ndarray, mode, table, contents) -> tuple[np.ndarray, 
         "pair": filling["pair"] + [0] * beats, "table": filling["table"] + list(table),
         "mode": [0] * idle + list(mode), "x": [0] * idle + [pack_lanes(beat, 32) for beat in x],
     }
-    results = (await stream_through(dut, inputs, "y own", FUNCTION_LATENCY))[idle:]
-    return (np.stack([unpack_lanes(y, 32, LANES) for y, _ in results]),
-            np.stack([unpack_lanes(own, 16, LANES) for _, own in results]))
+    results = (await stream_through(dut, inputs, "y own narrow", FUNCTION_LATENCY))[idle:]
+    y, own, narrow = (np.stack([unpack_lanes(word, bits, LANES) for word in words])
+                      for words, bits in zip(zip(*results, strict=True), (32, 16, 16), strict=True))
+    assert np.array_equal(narrow, numerics.saturate(y, 16))
+    return y, own
 
 
 @cocotb.test()

@@ -8,7 +8,7 @@ from systolith.hw import isa
 from systolith.hw.vector.addend import ADDEND_LATENCY, Addend
 from systolith.hw.vector.combine import COMBINE_LATENCY, Combine
 from systolith.hw.vector.saturate import SATURATE_LATENCY, Saturate
-from systolith.hw.vector.scalar import ScalarUnit, scalar_latency
+from systolith.hw.vector.scalar import ScalarUnit
 from systolith.hw.vector.validity import VALIDITY_LATENCY, Validity
 from systolith.sw.reference import numerics
 from tests.bench import parameters, simulate
@@ -70,7 +70,8 @@ async def combines(dut, mode):
     stream = np.concatenate([stream, numbers(rng, 16, (BEATS, LANES)), np.full((1, LANES), -32768)])
     own = numerics.saturate(numbers(rng, 32, x.shape), 16)
     got = await stream_through(dut, {
-        "x": packed(x, 32), "own": packed(own, 16), "stream": packed(stream, 16),
+        "x": packed(x, 32), "narrow": packed(numerics.saturate(x, 16), 16),
+        "own": packed(own, 16), "stream": packed(stream, 16),
         "mode": [mode] * len(x)}, "y", COMBINE_LATENCY)
     want = {isa.Combine.NONE: lambda: x,
             isa.Combine.ADD: lambda: numerics.saturate(x + stream, 32),
@@ -113,7 +114,7 @@ async def stores(dut, kind):
                         CORNERS_32, ends, numbers(rng, 32, BEATS) << 15,
                         [-(1 << 47), (1 << 47) - 1]])
     got = await stream_through(dut, {"x": x & (1 << 48) - 1, "kind": [kind] * len(x)}, "y",
-                               scalar_latency(parameters()["normalize_cycles"]))
+                               parameters()["latency"])
     want = {isa.Scalar.NONE: lambda r: numerics.saturate(r, 32),
             isa.Scalar.RECIPROCAL: numerics.reciprocal,
             isa.Scalar.INVERSE_ROOT: numerics.inverse_root,
@@ -143,10 +144,10 @@ def test_block(block):
     simulate(BLOCKS[block](lanes=LANES), block, __name__, parameters={"block": block})
 
 
-@pytest.mark.parametrize("cycles", [2, 4])
-def test_scalar_unit(cycles):
-    simulate(ScalarUnit(normalize_cycles=cycles), f"scalar_{cycles}", __name__,
-             parameters={"block": "scalar", "normalize_cycles": cycles})
+@pytest.mark.parametrize("latency", [6, 10])
+def test_scalar_unit(latency):
+    simulate(ScalarUnit(latency=latency), f"scalar_{latency}", __name__,
+             parameters={"block": "scalar", "latency": latency})
 
 
 def test_rejects_odd_lanes():

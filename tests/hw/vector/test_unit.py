@@ -41,7 +41,7 @@ def small_config(name: str, **changes) -> Config:
 
 def config_of(size: str, given: dict) -> Config:
     return small_config(size, **{key: given[key] for key in (
-        "tables", "normalize_cycles", "read_cycles") if key in given})
+        "tables", "scalar_cycles", "read_cycles", "port_cycles") if key in given})
 
 
 def run(size: str, testcase: str, **given) -> None:
@@ -74,7 +74,7 @@ def test_random_passes(size, stall):
 
 @pytest.mark.parametrize("size", ["tall", "mid"])
 def test_random_passes_with_late_memories(size):
-    run(size, "random_passes", stall=0.4, count=60, seed=8, read_cycles=2)
+    run(size, "random_passes", stall=0.4, count=60, seed=8, read_cycles=2, port_cycles=1)
 
 
 #: A scale that turns INT32 accumulators into numbers with 7 bits more than 8.
@@ -181,7 +181,7 @@ async def latencies(dut):
         cycles[name] = [cycle - watcher.result() for cycle in harness.retire_cycles]
     late = harness.config.reduction_latency
     assert cycles == {"plain": [harness.config.pass_latency], "reducing": [late],
-                      "mixed": [late, late + 1, late + 2]}
+                      "mixed": [late, late + 2, late + 4]}
 
 
 async def first_beat(harness: Harness) -> int:
@@ -192,9 +192,11 @@ async def first_beat(harness: Harness) -> int:
         await cocotb.triggers.RisingEdge(harness.dut.clk)
 
 
-@pytest.mark.parametrize(("normalize_cycles", "read_cycles"), [(2, 1), (4, 1), (4, 2)])
-def test_latencies(normalize_cycles, read_cycles):
-    run("tiny", "latencies", normalize_cycles=normalize_cycles, read_cycles=read_cycles)
+@pytest.mark.parametrize(("scalar_cycles", "read_cycles", "port_cycles"),
+                         [(6, 1, 0), (10, 1, 0), (10, 2, 1)])
+def test_latencies(scalar_cycles, read_cycles, port_cycles):
+    run("tiny", "latencies", scalar_cycles=scalar_cycles, read_cycles=read_cycles,
+        port_cycles=port_cycles)
 
 
 #: Commands at fault on the configuration ``tiny`` with one table, by what is wrong with them.
@@ -334,7 +336,7 @@ def test_shared_memories(size):
 
 
 def test_shared_late_memories():
-    run("mid", "shared_memories", stall=0.3, read_cycles=2)
+    run("mid", "shared_memories", stall=0.3, read_cycles=2, port_cycles=1)
 
 
 def test_rejects_config():

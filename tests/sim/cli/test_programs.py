@@ -86,6 +86,15 @@ def test_generate_writes_verilog_and_manifest(tmp_path):
     check_refused(systolith("generate", "--config", "huge"), 2, "unknown configuration")
 
 
+def test_generate_describes_a_peripheral(tmp_path):
+    result = result_of("generate", "--config", "tiny", "--port", "wishbone", "-o", tmp_path)
+    assert "module systolith(" in Path(result["verilog"]).read_text()
+    description = (tmp_path / "systolith.core").read_text()
+    assert result["core"] == str(tmp_path / "systolith.core")
+    assert description.startswith("CAPI=2:\nname: systolith:accelerator:tiny:")
+    check_refused(systolith("generate", "--port", "axi", "-o", tmp_path), 2, "unknown port 'axi'")
+
+
 def test_generate_into_a_file_fails(tmp_path):
     (tmp_path / "file").write_text("")
     check_refused(systolith("generate", "--config", "tiny", "-o", tmp_path / "file"), 1, "file: ")

@@ -1,0 +1,1 @@
+"""The accelerator as a part of a larger system on a chip: its ports as Wishbone buses."""

@@ -1,0 +1,1 @@
+"""Proofs of the bridges to buses of a system."""

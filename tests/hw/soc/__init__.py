@@ -1,0 +1,1 @@
+"""Tests of the bridges to buses of a system."""

@@ -1,0 +1,1 @@
+"""Systems of others with the accelerator in them."""
