@@ -3,6 +3,7 @@ from amaranth import *
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, connect, flipped
 
+from systolith.hw.compact.core import CompactCore
 from systolith.hw.core import Core, chip_ports, core_ports
 from systolith.hw.uncore import Uncore
 
@@ -20,6 +21,8 @@ class Chip(wiring.Component):
     ----------
     config : :class:`Config`
         All sizes.
+    vendor : bool
+        A compact core takes the parts of the iCE40 UP5K; else their functions, for simulation.
 
     Members
     -------
@@ -27,14 +30,14 @@ class Chip(wiring.Component):
         Those of the core, see :class:`Core`.
     """
 
-    def __init__(self, *, config):
+    def __init__(self, *, config, vendor=False):
         super().__init__(chip_ports(config))
-        self._config = config
+        self._config, self._vendor = config, vendor
 
     def elaborate(self, platform):
         m = Module()
         if self._config.cores == 1:
-            m.submodules.core0 = ports = Core(config=self._config)
+            m.submodules.core0 = ports = self._core()
         else:
             m.submodules.uncore = ports = Uncore(config=self._config)
             for number, joint in enumerate(ports.cores):
@@ -42,6 +45,11 @@ class Chip(wiring.Component):
         for name in self.signature.members:
             connect(m, flipped(getattr(self, name)), getattr(ports, name))
         return m
+
+    def _core(self):
+        if self._config.compact:
+            return CompactCore(config=self._config, vendor=self._vendor)
+        return Core(config=self._config)
 
     def _instance(self, joint):
         """A core on the uncore's side of its ports."""

@@ -34,6 +34,9 @@ REGION_SHIFT = 22
 OFFSET_BITS = 22
 ADDRESS_BITS = 31
 
+#: Bit of the host's byte address that means external memory, which is inside of a compact core.
+EXTERNAL_BIT = 30
+
 #: Cores that addresses tell apart, and nodes along one side of a mesh.
 MOST_CORES = 1 << ADDRESS_BITS - CORE_SHIFT
 MOST_NODES = 16
@@ -53,6 +56,15 @@ IN_FLIGHT = 8
 #: throughput.
 BEATS_IN_FLIGHT = 64
 
+#: Insides that a core may have.
+MICROARCHITECTURES = ("full", "compact")
+
+#: The array of a compact core, what its block RAMs hold at most, and the bytes of the one memory
+#: that holds all the rest: four single-port RAMs of an iCE40 UP5K.
+COMPACT_ARRAY = {"rows": 8, "cols": 2, "lanes": 2, "hop": 0}
+COMPACT_LIMITS = {"act_depth": 512, "acc_depth": 512}
+COMPACT_BYTES = 1 << 17
+
 
 def _power_of_two(value: int) -> bool:
     return value > 0 and value & (value - 1) == 0
@@ -66,9 +78,13 @@ class Config:
     ----------
     name : str
         Name under which the configuration is listed.
+    microarchitecture : str
+        ``"full"``: engines that work side by side, a beat a cycle each. ``"compact"``: the same
+        commands, registers and memories from one microprogrammed engine beside an array of 8 x 2
+        cells, for the smallest FPGAs; external memory is inside the core.
     rows, cols : int
         Cells of the array: ``rows`` along the contraction, ``cols`` along the outputs. Powers of
-        two, 4 to 64.
+        two, 4 to 64. A compact core has 8 and 2.
     lanes : int
         Elements a cycle of the vector unit. A power of two, at least 2, at most ``rows`` and
         ``cols``.
@@ -122,6 +138,7 @@ class Config:
     """
 
     name: str
+    microarchitecture: str = "full"
     rows: int
     cols: int
     lanes: int
@@ -146,8 +163,14 @@ class Config:
 
     def __post_init__(self):
         self._check_integers()
-        for field in ("rows", "cols"):
-            self._check(field, 4, 64, power=True)
+        if self.microarchitecture not in MICROARCHITECTURES:
+            raise ConfigError(f"microarchitecture must be one of {', '.join(MICROARCHITECTURES)}, "
+                              f"not {self.microarchitecture!r}")
+        if self.compact:
+            self._check_compact()
+        else:
+            for field in ("rows", "cols"):
+                self._check(field, 4, 64, power=True)
         self._check("lanes", 2, min(self.rows, self.cols), power=True)
         if self.hop and (self.hop < 0 or self.cols % self.hop):
             raise ConfigError(f"hop must be 0 or a divisor of cols ({self.cols}), not {self.hop}")
@@ -157,7 +180,7 @@ class Config:
         self._check("queue_depth", 32, 512, power=True)
         self._check("semaphores", 6, 16)
         self._check("semaphore_width", 2, 8)
-        widest = min(self.rows, self.cols, 2 * self.lanes, 16)
+        widest = 4 if self.compact else min(self.rows, self.cols, 2 * self.lanes, 16)
         self._check("bus_bytes", 4, widest, power=True)
         if self.scalar_cycles not in (6, 10):
             raise ConfigError(f"scalar_cycles must be 6 or 10, not {self.scalar_cycles}")
@@ -180,11 +203,30 @@ class Config:
     def _check_integers(self):
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
-            if field.name == "name":
+            if field.type is str:
                 if not isinstance(value, str) or not value:
-                    raise ConfigError(f"name must be a non-empty string, not {value!r}")
+                    raise ConfigError(f"{field.name} must be a non-empty string, not {value!r}")
             elif not isinstance(value, int) or isinstance(value, bool):
                 raise ConfigError(f"{field.name} must be an integer, not {value!r}")
+
+    def _check_compact(self):
+        for field, size in COMPACT_ARRAY.items():
+            if getattr(self, field) != size:
+                raise ConfigError(f"{field} of a compact core must be {size}, "
+                                  f"not {getattr(self, field)}")
+        for field, limit in COMPACT_LIMITS.items():
+            self._check(field, 16, limit)
+        self._check("ext_bytes", 4, COMPACT_BYTES, power=True)
+        if self.cores > 1:
+            raise ConfigError(f"a compact core is alone on its chip, but a mesh of "
+                              f"{self.mesh_width} x {self.mesh_height} has {self.cores} cores")
+        shared = sum(self.region_bytes(region) for region in COMPACT_SHARED) + self.ext_bytes
+        # Three queues end with part of a command; registers and semaphores.
+        shared += 4 * (3 * (self.queue_depth + 10) + 80)
+        if shared > COMPACT_BYTES:
+            raise ConfigError(
+                f"weights, vector memory, constants, external memory and queues of a "
+                f"compact core have {COMPACT_BYTES} bytes together, not {shared}: lower a depth")
 
     def _check(self, field, low, high, *, power=False):
         value = getattr(self, field)
@@ -195,6 +237,11 @@ class Config:
     def replace(self, **changes) -> "Config":
         """A checked copy with some sizes changed. Give it a ``name`` of its own, too."""
         return dataclasses.replace(self, **changes)
+
+    @property
+    def compact(self) -> bool:
+        """Whether the core is the compact one."""
+        return self.microarchitecture == "compact"
 
     @property
     def cores(self) -> int:
@@ -289,11 +336,16 @@ class Config:
         """CRC-32 of all sizes but the name: the value of the ID register."""
         sizes = dataclasses.asdict(self)
         del sizes["name"]
+        if not self.compact:
+            del sizes["microarchitecture"]
         return zlib.crc32(json.dumps(sizes, sort_keys=True).encode())
 
 
 #: The regions that are memories, in address order.
 MEMORIES = (Region.ACT, Region.WGT, Region.VEC, Region.CONST, Region.ROW, Region.ACC)
+
+#: The memories of a compact core that share its single-port RAMs.
+COMPACT_SHARED = (Region.WGT, Region.VEC, Region.CONST, Region.ROW)
 
 
 def check_one_core(config: Config, what: str) -> None:
@@ -306,5 +358,5 @@ def check_one_core(config: Config, what: str) -> None:
     """
     if config.cores > 1:
         raise ConfigError(f"configuration {config.name!r} has {config.cores} cores, but {what} has "
-                          f"one so far; choose {config.core.name!r}, or let a language model write "
-                          "on the functional device")
+                          f"one so far; choose {config.core.name!r}, or run a whole model, which "
+                          "several cores share")

@@ -29,9 +29,10 @@ _BOARDS = (
     Config(name="ecp5-25f", rows=4, cols=4, lanes=2, act_depth=2048, wgt_depth=1024,
            acc_depth=1024, vec_depth=2048, const_depth=512, row_depth=512, bus_bytes=4,
            scalar_cycles=10, read_cycles=2, port_cycles=1, ext_bytes=1 << 25),
-    Config(name="ice40up5k", rows=4, cols=4, lanes=2, act_depth=512, wgt_depth=512, acc_depth=64,
-           vec_depth=512, const_depth=64, row_depth=64, tables=1, queue_depth=32, semaphores=6,
-           semaphore_width=4, bus_bytes=4, scalar_cycles=10, ext_bytes=1 << 12),
+    # Everything but activations and accumulators is in the four single-port RAMs.
+    Config(name="ice40up5k", microarchitecture="compact", rows=8, cols=2, lanes=2, act_depth=512,
+           wgt_depth=4096, acc_depth=512, vec_depth=4096, const_depth=512, row_depth=512,
+           queue_depth=128, bus_bytes=4, ext_bytes=1 << 15),
 )
 
 #: Meshes with names of their own: the reference core, side by side.

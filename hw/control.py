@@ -79,7 +79,7 @@ class Control(wiring.Component):
             queue, sequencer = self._engine(m, engine, reset, registers, semaphores, faults,
                                             counters)
             idle.append(sequencer.empty & ~sequencer.pending & ~sequencer.activity.active
-                        & (queue.space == config.queue_depth))
+                        & queue.empty)
         self._watch(m, registers, semaphores, faults, counters)
         if mesh:
             self._mesh(m, registers, semaphores, faults)
@@ -96,7 +96,7 @@ class Control(wiring.Component):
         connect(m, queue.o, sequencer.words)
         connect(m, sequencer.port, flipped(getattr(self, name)))
         connect(m, sequencer.report, getattr(faults, name))
-        # Whether an engine stalls is known late, and there are many counters: they count a cycle late.
+        # Whether an engine stalls is known late, and counters are many: they count a cycle late.
         activity = EngineActivity().create(path=(f"{name}_activity",))
         m.d.sync += [getattr(activity, member).eq(getattr(sequencer.activity, member))
                      for member in activity.signature.members]

@@ -34,11 +34,11 @@ class EnginePort(wiring.Signature):
 
     ``command`` carries the fields of the engine's command (see each engine for its layout) whose
     waits are satisfied; the engine takes it when it starts. The fields are there from the cycle
-    before ``command.valid`` on, so an engine may look at them early. ``retire`` pulses once for each
-    command, in order, when all its writes have been done. ``active``: a command is being issued.
-    ``stall``: active, but nothing was issued this cycle. ``error`` with ``cause`` (one cycle is
-    enough): the command being issued is at fault; the engine issues nothing more. ``halt`` from
-    the sequencer forbids the engine to issue anything.
+    before ``command.valid`` on, so an engine may look at them early. ``retire`` pulses once for
+    each command, in order, when all its writes have been done. ``active``: a command is being
+    issued. ``stall``: active, but nothing was issued this cycle. ``error`` with ``cause`` (one
+    cycle is enough): the command being issued is at fault; the engine issues nothing more. ``halt``
+    from the sequencer forbids the engine to issue anything.
     """
 
     def __init__(self, layout):
@@ -49,8 +49,8 @@ class EnginePort(wiring.Signature):
 
 
 class AccumulatorReadPort(wiring.Signature):
-    """Vector unit (master) reads accumulators: ``data`` comes ``config.source_latency`` cycles after
-    ``valid & ready``."""
+    """Vector unit (master) reads accumulators: ``data`` comes ``config.source_latency`` cycles
+    after ``valid & ready``."""
 
     def __init__(self, config):
         super().__init__({

@@ -4,7 +4,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect
 
 from systolith.hw.chip import Chip
-from systolith.hw.config import ADDRESS_BITS, ConfigError
+from systolith.hw.config import ADDRESS_BITS, EXTERNAL_BIT, ConfigError
 from systolith.hw.external_ram import ExternalRam
 from systolith.hw.external_share import ExternalShare
 from systolith.hw.link.beats import Beats
@@ -33,7 +33,9 @@ class Machine(wiring.Component):
         and its ``size`` in bytes. It is not reset with the chip: a memory of its own has to be
         refreshed. By default block RAM of ``ext_bytes``.
     ext_bytes : int
-        Bytes of block RAM that serve as external memory.
+        Bytes of block RAM that serve as external memory. A compact core has its own inside.
+    vendor : bool
+        See :class:`Chip`.
 
     Members
     -------
@@ -52,14 +54,19 @@ class Machine(wiring.Component):
         When the clock does not give the baud rate, or ``ext_bytes`` is no power of two.
     """
 
-    def __init__(self, *, config, clock_hz, baud, memory=None, ext_bytes=1 << 16):
+    def __init__(self, *, config, clock_hz, baud, memory=None, ext_bytes=1 << 16,
+                 vendor=False):
         if config.cores > 1:
             raise ConfigError(f"{config.name!r} has {config.cores} cores, but a board has one")
-        self._config = config
-        self._memory = memory or ExternalRam(bus_bytes=config.bus_bytes, size=ext_bytes)
-        self._link = Link(clock_hz=clock_hz, baud=baud, ext_bytes=self._memory.size,
+        self._config, self._vendor = config, vendor
+        self._memory, outside = None, {}
+        if config.compact:
+            ext_bytes = config.ext_bytes
+        else:
+            self._memory = memory or ExternalRam(bus_bytes=config.bus_bytes, size=ext_bytes)
+            ext_bytes, outside = self._memory.size, self._memory.signature.members
+        self._link = Link(clock_hz=clock_hz, baud=baud, ext_bytes=ext_bytes,
                           bus_bytes=config.bus_bytes)
-        outside = self._memory.signature.members
         super().__init__({"rx": In(1, init=1), "tx": Out(1, init=1), "fault": Out(1),
                           **{name: outside[name] for name in OUTSIDE if name in outside}})
 
@@ -67,6 +74,9 @@ class Machine(wiring.Component):
         m = Module()
         m.submodules.link = link = self._link
         m.d.comb += [link.rx.eq(self.rx), self.tx.eq(link.tx), self.fault.eq(link.dead)]
+        if self._config.compact:
+            self._compact(m, link)
+            return m
         bus_bytes = self._config.bus_bytes
         chip, beats, share = (Chip(config=self._config), Beats(bus_bytes=bus_bytes),
                               ExternalShare(bus_bytes=bus_bytes))
@@ -88,6 +98,22 @@ class Machine(wiring.Component):
         connect(m, share.memory, memory.user)
         self._route(m, link.port, chip, beats.port)
         return m
+
+    def _compact(self, m, link):
+        """All memories are inside the chip, external memory under a bit of the address."""
+        # What decides on a reset comes late in its cycle, and a reset goes far.
+        reset = Signal()
+        m.d.sync += reset.eq(link.reset)
+        m.submodules.chip = chip = ResetInserter(reset)(
+            Chip(config=self._config, vendor=self._vendor))
+        request, host = link.port.request, chip.host_request
+        m.d.comb += [
+            host.valid.eq(request.valid), host.p.write.eq(request.p.write),
+            host.p.data.eq(request.p.data), request.ready.eq(host.ready),
+            host.p.address.eq(Mux(request.p.external, request.p.address[:EXTERNAL_BIT]
+                                  | 1 << EXTERNAL_BIT, request.p.address[:ADDRESS_BITS])),
+        ]
+        connect(m, chip.host_response, link.port.response)
 
     def _route(self, m, port, chip, external):
         """To the chip or to external memory; the link has one access under way at a time."""

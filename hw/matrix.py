@@ -76,7 +76,8 @@ class MatrixEngine(wiring.Component):
             array.activations.eq(self.activations.data),
         ]
         # Both memories answer so many cycles after the beat.
-        loads, unsigned = (Signal(operand_latency(self._config), name=name, reset_less=name == "unsigned")
+        late = operand_latency(self._config)
+        loads, unsigned = (Signal(late, name=name, reset_less=name == "unsigned")
                            for name in ("loads", "unsigned"))
         m.d.sync += [loads.eq(Cat(beat.load, loads[:-1])),
                      unsigned.eq(Cat(beat.left_unsigned, unsigned[:-1]))]

@@ -131,7 +131,8 @@ class Memory(wiring.Component):
         return m
 
     def _late_write(self, m):
-        later = MemoryWrite(self._depth, self._width, self._granularity).create(path=("late_write",))
+        signature = MemoryWrite(self._depth, self._width, self._granularity)
+        later = signature.create(path=("late_write",))
         m.d.sync += later.mask.eq(self.write.mask)
         # Only where something is written: synthesis would merge the registers of several memories,
         # and these are to be near the memory.

@@ -76,7 +76,7 @@ class Mover(wiring.Component):
         send, turned = (self._turn(m, walk, idle, sent, store, target) if mesh
                         else (Const(0), Const(1)))
         m.d.comb += [
-            idle.eq((destinations.space == BEATS_IN_FLIGHT) & ~arrived),
+            idle.eq(destinations.empty & ~arrived),
             # The direction changes when no beat is under way.
             store.eq(Mux(idle, walk.store, storing)),
             ask.eq(walk.valid & destinations.i.ready & (store == walk.store) & turned),

@@ -29,6 +29,8 @@ class Queue(wiring.Component):
         RAM, but the cells of distributed RAM.
     space : Out(range(depth + 1))
         Elements that can still be pushed.
+    empty : Out(1)
+        No element is held, ``space == depth``. A register.
 
     Raises
     ------
@@ -45,7 +47,7 @@ class Queue(wiring.Component):
         super().__init__({
             "i": In(stream.Signature(shape)),
             "o": Out(stream.Signature(shape)),
-            "space": Out(range(depth + 1)),
+            "space": Out(range(depth + 1)), "empty": Out(1, init=1),
         })
 
     @property
@@ -61,13 +63,19 @@ class Queue(wiring.Component):
         width = self._depth.bit_length()
         produced, consumed = (Signal(width, name=name) for name in ("produced", "consumed"))
         level = Signal(width)  # a register: `produced - consumed`, ahead of the ready bit
+        full = Signal()
         push, pop = self.i.valid & self.i.ready, self.o.valid & self.o.ready
         m.d.comb += [
-            self.space.eq(self._depth - level),
-            self.i.ready.eq(level != self._depth),
+            self.space.eq(self._depth - level), self.i.ready.eq(~full),
             write.addr.eq(produced), write.data.eq(self.i.payload), write.en.eq(push),
         ]
-        m.d.sync += [produced.eq(produced + push), level.eq((level + push - pop)[:width])]
+        # Whether an element comes or leaves is known late: it chooses among what is known early.
+        m.d.sync += [self.empty.eq(~push & (self.empty | (pop & (level == 1)))),
+                     full.eq(~pop & (full | (push & (level == self._depth - 1))))]
+        with m.If(push):
+            m.d.sync += produced.eq(produced + 1)
+        with m.If(push != pop):
+            m.d.sync += level.eq(Mux(push, level + 1, level - 1)[:width])
         read = self._from_cells if self._distributed else self._from_register
         read(m, words, produced=produced, consumed=consumed, pop=pop)
         return m
@@ -82,7 +90,8 @@ class Queue(wiring.Component):
         """The next element is read ahead, so it is there in the cycle after a pop. An element that
         is pushed in this cycle is not in the memory yet: `produced` does not count it."""
         read = words.read_port()
-        next_consumed = Signal(len(consumed))
-        m.d.comb += [next_consumed.eq(consumed + pop), read.addr.eq(next_consumed), read.en.eq(1),
-                     self.o.payload.eq(read.data)]
-        m.d.sync += [consumed.eq(next_consumed), self.o.valid.eq(next_consumed != produced)]
+        next_consumed, following = Signal(len(consumed)), Signal(len(consumed))
+        m.d.comb += [following.eq(consumed + 1), next_consumed.eq(Mux(pop, following, consumed)),
+                     read.addr.eq(next_consumed), read.en.eq(1), self.o.payload.eq(read.data)]
+        m.d.sync += [consumed.eq(next_consumed),
+                     self.o.valid.eq(Mux(pop, following != produced, consumed != produced))]

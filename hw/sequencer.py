@@ -23,8 +23,8 @@ class Sequencer(wiring.Component):
     fence is checked, then its semaphores are taken, and from the next cycle on it is offered to
     the engine until the engine takes it. So a command that the engine can take at once starts two
     cycles after its last word came, and when the engine runs longer than a command's words, the
-    next command starts without a bubble. Its fields are shown a cycle before it is offered. Once semaphores are taken, the command starts even if
-    ``run`` falls.
+    next command starts without a bubble. Its fields are shown a cycle before it is offered. Once
+    semaphores are taken, the command starts even if ``run`` falls.
 
     Parameters
     ----------

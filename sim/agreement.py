@@ -144,6 +144,8 @@ def table(progress: Progress) -> Iterator[tuple[str, ...]]:
     """Rows for ``docs/results.md``: all cases on `sim16`, small ones on the others and with a slow
     external memory."""
     for name, config in CONFIGS.items():
+        if config.compact:
+            continue
         chosen = list(CASES) if name == "sim16" else SMALL
         for row in compare(chosen, config, progress=progress):
             yield cells(row)

@@ -5,15 +5,15 @@ from ctypes import POINTER, byref, c_char_p, c_int, c_uint8, c_uint64, c_void_p
 from pathlib import Path
 
 from systolith.hw.boards.board import Board
-from systolith.hw.boards.machine import machine_of
 from systolith.hw.boards.pll import dividers
 from systolith.hw.boards.top import TOP as BOARD_TOP
-from systolith.hw.boards.top import BoardTop
-from systolith.hw.config import Config, ConfigError, check_one_core
-from systolith.hw.configs import get_config
+from systolith.hw.config import Config, check_one_core
 from systolith.hw.machine import TOP, Machine
 from systolith.hw.verilog import to_verilog
 from systolith.sim.chip import hardware_digest
+from systolith.sim.flow.board_netlist import board_verilog
+from systolith.sim.gate.gates import board_gates
+from systolith.sim.gate.models import source_models
 from systolith.sim.harness import HarnessError
 from systolith.sim.progress import Progress
 from systolith.sim.sdram_chip import ChipParameters, chip_parameters
@@ -23,8 +23,6 @@ from systolith.sim.verilate import build_library
 HARNESS = Path(__file__).with_name("board.cpp")
 #: What it includes.
 HEADERS = tuple(HARNESS.with_name(name) for name in ("uart_line.h", "sdram_chip.h"))
-#: The cells of the vendor in a board's top level.
-CELLS = HARNESS.with_name("ecp5_cells.v")
 
 #: Bytes that one call takes at most.
 ROOM = 4096
@@ -57,17 +55,6 @@ def machine_verilog(config: Config, *, clocks_per_bit: float, ext_bytes: int,
 
     key = digest(hardware_digest(config), f"{TOP} {clocks_per_bit!r} {ext_bytes}")
     return (cached("verilog", key, build) / f"{TOP}.v").read_text()
-
-
-def board_verilog(board: Board, *, clocks_per_bit: float, progress: Progress) -> str:
-    """Verilog of a board's top level, from the cache or generated."""
-    def build(folder: Path) -> None:
-        with progress.stage("Verilog"):
-            top = BoardTop(board=board, machine=machine_of(board, clocks_per_bit=clocks_per_bit))
-            (folder / f"{BOARD_TOP}.v").write_text(to_verilog(top, name=BOARD_TOP).text)
-
-    key = digest(hardware_digest(get_config(board.config)), f"{board!r} {clocks_per_bit!r}")
-    return (cached("verilog", key, build) / f"{BOARD_TOP}.v").read_text() + CELLS.read_text()
 
 
 class SimulatedBoard:
@@ -178,29 +165,26 @@ class SimulatedTop(SimulatedBoard):
     Parameters
     ----------
     board : Board
-        A board with an ECP5.
+        Any board.
     clocks_per_bit : float
         Cycles of the clock in a bit time, at least 4, instead of those of the board.
+    gates : bool
+        Simulate the netlist that is placed and routed, cell by cell, instead of the source. The
+        first time, synthesis and build take minutes; the progress shows them.
     progress : Progress, optional
         Where the stages of the build are shown.
 
     Raises
     ------
-    ConfigError
-        When the board has another FPGA.
     ToolchainError
         When the top level cannot be built.
     """
 
-    def __init__(self, board: Board, *, clocks_per_bit: float = 4,
+    def __init__(self, board: Board, *, clocks_per_bit: float = 4, gates: bool = False,
                  progress: Progress | None = None):
-        self._handle = None
-        if board.family != "ecp5":
-            raise ConfigError(f"the top level of {board.name} cannot be simulated, as only the "
-                              "cells of an ECP5 have models. Simulate its machine, by --config "
-                              f"{board.config}")
         progress = progress or Progress(quiet=True)
-        verilog = board_verilog(board, clocks_per_bit=clocks_per_bit, progress=progress)
+        make = board_gates if gates else _board_source
+        verilog = make(board, clocks_per_bit=clocks_per_bit, progress=progress)
         chip = chip_parameters(board.sdram.chip, dividers(board).mhz * 1e6) if board.sdram else None
         self._start(verilog, BOARD_TOP, clocks_per_bit, False, progress, chip)
 
@@ -208,6 +192,12 @@ class SimulatedTop(SimulatedBoard):
     def refreshes(self) -> int:
         """Refreshes of the SDRAM chip so far."""
         return self._call["refreshes"](self._handle)
+
+
+def _board_source(board: Board, *, clocks_per_bit: float, progress: Progress) -> str:
+    """Verilog of a board's top level with the models of the cells in it."""
+    source = board_verilog(board, clocks_per_bit=clocks_per_bit, progress=progress).read_text()
+    return source + source_models(board.family, source)
 
 
 def _functions(library: Path) -> dict:

@@ -91,7 +91,14 @@ public:
     Top& top() { return *top_; }
     void reset(bool on) {
         top_->rst = on;
-        for (auto& core : cores_) core->rst = on;
+        for (unsigned i = 0; i < kCores; ++i) cores_[i]->rst = on || off_[i];
+    }
+    // Keep a core in reset from here on; whether there is one of this number.
+    bool switch_off(unsigned core) {
+        if (core >= kCores) return false;
+        off_[core] = true;
+        cores_[core]->rst = 1;
+        return true;
     }
 
     // Let what the harness drives reach the ports of the chip. Outputs of cores come from registers.
@@ -138,6 +145,7 @@ private:
     std::vector<std::unique_ptr<VerilatedContext>> contexts_;
     std::vector<std::unique_ptr<Vcore>> cores_;
     Vcore* pointers_[kCores];
+    bool off_[kCores] = {};
     bool looped_ = false;
     Team team_;
 };

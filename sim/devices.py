@@ -1,11 +1,11 @@
 """Devices by the name under which the command line knows them."""
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
 from systolith.hw.config import Config, ConfigError, check_one_core
 from systolith.sim.progress import Progress
 from systolith.sw.estimate import external_memory
-from systolith.sw.runtime.cluster import Cluster
+from systolith.sw.runtime.cluster import Cluster, switched_off
 from systolith.sw.runtime.device import Device
 from systolith.sw.runtime.functional import FunctionalDevice
 from systolith.sw.runtime.functional_cluster import FunctionalCluster
@@ -75,22 +75,24 @@ def open_device(name: str, config: Config, *, stall: int = 0, seed: int = 0,
 
 @contextmanager
 def open_machine(name: str, config: Config, *, stall: int = 0, seed: int = 0,
-                 memory: str = "ideal", progress: Progress) -> Iterator[Device | Cluster]:
+                 memory: str = "ideal", off: Collection[int] = (),
+                 progress: Progress) -> Iterator[Device | Cluster]:
     """A device, or where the configuration has several cores, a cluster.
 
-    Parameters are those of :func:`open_device`.
+    Parameters are those of :func:`open_device`, and ``off``: cores that are switched off.
 
     Raises
     ------
     ConfigError
-        When the device has no several cores.
+        When the device has no several cores, or of ``off`` one does not exist, or no core is left.
     """
     if config.cores == 1:
+        switched_off(config, off)
         with open_device(name, config, stall=stall, seed=seed, memory=memory,
                          progress=progress) as device:
             yield device
     elif name == FunctionalCluster.name:
-        yield FunctionalCluster(config)
+        yield FunctionalCluster(config, off=off)
     elif name.startswith(PREFIX):
         raise ConfigError(f"{config.name!r} has {config.cores} cores, which run on --device "
                           f"{' or '.join(NAMES)}, not on {name!r}")
@@ -99,5 +101,5 @@ def open_machine(name: str, config: Config, *, stall: int = 0, seed: int = 0,
         from systolith.sim.rtl_cluster import RtlCluster
 
         with RtlCluster(config, external=external_memory(memory, config), stall_percent=stall,
-                        seed=seed, progress=progress) as cluster:
+                        seed=seed, off=off, progress=progress) as cluster:
             yield cluster

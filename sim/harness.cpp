@@ -269,6 +269,7 @@ public:
         ++cycles;
     }
 
+    bool switch_off(uint32_t core) { return machine_.switch_off(core); }
     void reset(uint32_t count) {
         machine_.reset(true);
         host.clear();
@@ -561,6 +562,10 @@ Harness* systolith_create(uint64_t ext_bytes, uint32_t latency, double gap, uint
 void systolith_destroy(Harness* harness) { delete harness; }
 
 void systolith_reset(Harness* harness, uint32_t cycles) { harness->reset(cycles); }
+
+int systolith_switch_off(Harness* harness, uint32_t core) {
+    return harness->switch_off(core) ? kOk : kError;
+}
 
 void systolith_step(Harness* harness, uint64_t cycles) {
     for (uint64_t i = 0; i < cycles; ++i) harness->tick();

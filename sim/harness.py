@@ -110,6 +110,7 @@ _SIGNATURES = {
     "create": (c_void_p, [c_uint64, c_uint32, c_double, c_uint32, c_uint64, c_uint32]),
     "destroy": (None, [c_void_p]),
     "reset": (None, [c_void_p, c_uint32]),
+    "switch_off": (c_int, [c_void_p, c_uint32]),
     "step": (None, [c_void_p, c_uint64]),
     "cycles": (c_uint64, [c_void_p]),
     "ext_write": (c_int, [c_void_p, c_uint64, _BYTES, c_uint64]),
@@ -208,6 +209,18 @@ class Harness:
     def reset(self, cycles: int = 4) -> None:
         """Hold reset for so many cycles. External memory keeps its content."""
         self._call.reset(self._handle, cycles)
+
+    def switch_off(self, core: int) -> None:
+        """Keep a core of a chip with several in reset from here on; it answers nothing.
+
+        Raises
+        ------
+        HarnessError
+            When there is no such core, or no other.
+        """
+        if self._call.switch_off(self._handle, core):
+            raise HarnessError(f"core {core} cannot be switched off: the chip has no such core, or "
+                               "no other")
 
     def step(self, cycles: int) -> None:
         """Let the chip run."""

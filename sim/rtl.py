@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from systolith.hw.config import Config, ConfigError, Region
+from systolith.hw.config import EXTERNAL_BIT, Config, ConfigError, Region
 from systolith.hw.isa import ENGINES, Control, Engine, Register
 from systolith.sim.chip import chip_verilog
 from systolith.sim.harness import Harness, HarnessError, Outcome
@@ -43,8 +43,14 @@ class RtlCore(RegisterDevice):
         self.queues: dict[Engine, list[int]] = {engine: [] for engine in ENGINES}
         self._retired = dict.fromkeys(ENGINES, 0)
 
-    def _address(self, region: Region, offset: int) -> int:
-        return self.config.host_address(region, offset, core=self.number)
+    def _address(self, memory: Memory, offset: int) -> int:
+        if isinstance(memory, Region):
+            return self.config.host_address(memory, offset, core=self.number)
+        return 1 << EXTERNAL_BIT | offset
+
+    def _through_host(self, memory: Memory) -> bool:
+        """Whether the host's port leads there: a compact core has its external memory inside."""
+        return isinstance(memory, Region) or self.config.compact
 
     # Registers -----------------------------------------------------------------------------
 
@@ -58,7 +64,7 @@ class RtlCore(RegisterDevice):
 
     def write(self, memory: Memory, offset: int, data: bytes) -> None:
         self.check_range(memory, offset, len(data))
-        if isinstance(memory, Region):
+        if self._through_host(memory):
             self.harness.host_write(self._address(memory, offset),
                                     np.frombuffer(data, "<u4"), limit=_limit(len(data)))
         else:
@@ -66,7 +72,7 @@ class RtlCore(RegisterDevice):
 
     def read(self, memory: Memory, offset: int, size: int) -> bytes:
         self.check_range(memory, offset, size)
-        if not isinstance(memory, Region):
+        if not self._through_host(memory):
             return self.harness.read_ext(offset, size).tobytes()
         if size == 0:
             return b""
@@ -147,7 +153,8 @@ class RtlDevice(RtlCore):
                               "one; choose a configuration without a mesh")
         progress = progress or Progress(quiet=True)
         library = build_simulator(chip_verilog(config, progress=progress),
-                                  bus_bytes=config.bus_bytes, probes=True, trace=trace,
+                                  bus_bytes=config.bus_bytes, probes=not config.compact,
+                                  trace=trace,
                                   progress=progress)
         self.external = external or ExternalMemory()
         harness = Harness(library, ext_bytes=config.ext_bytes, latency=self.external.latency,
@@ -222,4 +229,4 @@ class RtlDevice(RtlCore):
 
 def _limit(size: int) -> int:
     """Cycles in which the host port has certainly moved so many bytes, stalls included."""
-    return 100_000 + 100 * size
+    return 100_000 + 200 * size

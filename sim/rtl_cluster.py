@@ -1,5 +1,5 @@
 """The RTL cluster: a chip with several cores in Verilator."""
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from systolith.hw.config import Config
 from systolith.hw.isa import ENGINES, Engine, Register, status_field
@@ -8,7 +8,7 @@ from systolith.sim.harness import ClusterResult, Harness, HarnessError, Outcome
 from systolith.sim.progress import Progress
 from systolith.sim.rtl import RtlCore, run_registers
 from systolith.sw.estimate import ExternalMemory
-from systolith.sw.runtime.cluster import Cluster, ClusterError, core_name
+from systolith.sw.runtime.cluster import Cluster, ClusterError, core_name, switched_off
 from systolith.sw.runtime.device import DEFAULT_MAX_CYCLES, Counters, StuckError
 from systolith.sw.runtime.registers import status_mask, stopped
 
@@ -28,6 +28,8 @@ class RtlCluster(Cluster):
         Seed of those stalls.
     threads : int
         Threads that simulate the cores, at most one for each.
+    off : collection of int
+        Cores that are switched off: held in reset.
     progress : Progress, optional
         Where the stages of the build are shown; without, they are not shown.
 
@@ -42,6 +44,8 @@ class RtlCluster(Cluster):
     ------
     ValueError
         When the configuration has one core.
+    ConfigError
+        When there is no core of ``off``, or none that is on.
     ToolchainError
         When the chip cannot be built.
     """
@@ -50,12 +54,14 @@ class RtlCluster(Cluster):
 
     def __init__(self, config: Config, *, external: ExternalMemory | None = None,
                  stall_percent: int = 0, seed: int = 0, threads: int = 1,
-                 progress: Progress | None = None):
-        self.config = config
+                 off: Collection[int] = (), progress: Progress | None = None):
+        self.config, self.off = config, switched_off(config, off)
         self.external = external or ExternalMemory()
         self.harness = Harness(build_cluster(config, progress=progress), ext_bytes=config.ext_bytes,
                                latency=self.external.latency, gap=self.external.gap(config),
                                stall_percent=stall_percent, seed=seed, threads=threads)
+        for number in self.off:
+            self.harness.switch_off(number)
         self.harness.reset()
         self.cores: list[_Core] = [_Core(config, self, number) for number in range(config.cores)]
 
@@ -69,23 +75,29 @@ class RtlCluster(Cluster):
         """Free the simulated chip."""
         self.harness.close()
 
+    @property
+    def _on(self) -> "list[_Core]":
+        """The cores that are not switched off."""
+        return [core for core in self.cores if core.number not in self.off]
+
     def run_words(self, queues: Sequence[Mapping[Engine, Sequence[int]]]) -> None:
         self.check_queues(queues)
         for core, words in zip(self.cores, queues, strict=True):
             core.run_words(words)
 
     def wait(self, max_cycles: int = DEFAULT_MAX_CYCLES) -> list[Counters]:
-        for core in self.cores:
+        for core in self._on:
             core.prepare()
         result = self.harness.run_cores(
-            [[core.queues[engine] for engine in ENGINES] for core in self.cores],
-            [self.config.host_address(0, core=core.number) for core in self.cores],
+            [[core.queues[engine] for engine in ENGINES] for core in self._on],
+            [self.config.host_address(0, core=core.number) for core in self._on],
             **run_registers(self.config), active_mask=status_mask("active"),
             max_cycles=max_cycles)
         self._check(result, max_cycles)
-        counters = [core.counters() for core in self.cores]
-        for core, each in zip(self.cores, counters, strict=True):
-            core.finish(each)
+        counters = [Counters() for _ in self.cores]
+        for core in self._on:
+            counters[core.number] = core.counters()
+            core.finish(counters[core.number])
         return counters
 
     def _check(self, result: ClusterResult, max_cycles: int) -> None:
@@ -97,10 +109,12 @@ class RtlCluster(Cluster):
                                "which is outside external memory or not aligned")
         if result.outcome == Outcome.NO_ANSWER:
             raise StuckError("the host port does not answer")
-        failures = {number: stopped(status) for number, status in enumerate(result.statuses)
+        statuses = {core.number: status
+                    for core, status in zip(self._on, result.statuses, strict=True)}
+        failures = {number: stopped(status) for number, status in statuses.items()
                     if status_field(status, "error")}
         others = ". ".join(f"{core_name(self.config, number)}: {self.cores[number].waiting(status)}"
-                           for number, status in enumerate(result.statuses)
+                           for number, status in statuses.items()
                            if number not in failures and not status_field(status, "idle"))
         if failures:
             raise ClusterError(self.config, failures, others)

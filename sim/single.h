@@ -24,6 +24,8 @@ public:
 
     Top& top() { return *top_; }
     void reset(bool on) { top_->rst = on; }
+    // The only core is switched off with its chip.
+    bool switch_off(unsigned /*core*/) { return false; }
     // Let what the harness drives reach the ports.
     void settle() {
         top_->clk = 0;

@@ -14,10 +14,13 @@ import platformdirs
 #: Entries that nobody has used for this long are removed when a new one is built.
 KEEP_SECONDS = 30 * 24 * 3600
 
+#: Names another folder for the cache.
+CACHE_VARIABLE = "SYSTOLITH_CACHE"
+
 
 def cache_folder() -> Path:
     """``SYSTOLITH_CACHE`` where set, else ``systolith`` in the user's cache folder."""
-    chosen = os.environ.get("SYSTOLITH_CACHE")
+    chosen = os.environ.get(CACHE_VARIABLE)
     return Path(chosen).resolve() if chosen else Path(platformdirs.user_cache_dir("systolith"))
 
 

@@ -1,9 +1,11 @@
 """Reports as text: facts under their names, and tables."""
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from rich import box
 from rich.console import Console
 from rich.table import Table
+
+from systolith.hw.config import Config
 
 #: Least width of the names of facts, so that several lists of them line up.
 NAME_WIDTH = 13
@@ -56,3 +58,12 @@ def percent(part: float | None) -> str:
 def size(count: int) -> str:
     """Bytes as text, in MiB from one on."""
     return f"{count / (1 << 20):g} MiB" if count >> 20 else f"{count / 1024:g} KiB"
+
+
+def cores_and_cells(config: Config, off: Collection[int] = ()) -> str:
+    """A configuration as text: its name, cores and cells, and the cores that are switched off."""
+    cells = f"{config.rows} x {config.cols} cells"
+    if config.cores == 1:
+        return f"{config.name}: {cells}"
+    without = f", without {', '.join(map(str, sorted(set(off))))}" if off else ""
+    return f"{config.name}: {config.cores} cores of {cells}{without}"

@@ -22,4 +22,4 @@ def machine_of(board: Board, *, clocks_per_bit: float | None = None) -> Machine:
     memory = board.sdram and Sdram(bus_bytes=config.bus_bytes, chip=board.sdram.chip,
                                    clock_hz=clock_hz)
     return Machine(config=config, clock_hz=clock_hz, baud=baud, memory=memory,
-                   ext_bytes=board.ext_bytes(config))
+                   ext_bytes=board.ext_bytes(config), vendor=board.family == "ice40")

@@ -142,6 +142,8 @@ class Executor(wiring.Component):
         with m.State("ADDRESS"):
             m.d.comb += self.buffer.valid.eq(1)
             m.d.sync += [self._address.eq(self.buffer.data), self._place.eq(REQUEST_HEADER)]
+            m.next = "JUDGE"
+        with m.State("JUDGE"):
             m.next = "DECIDE"
 
     def _decide(self, m, judge):

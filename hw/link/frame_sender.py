@@ -5,6 +5,7 @@ from amaranth.lib.wiring import In, Out
 
 from systolith.hw.frames import ESCAPE, FLAG, FLIP
 from systolith.hw.link.crc import Crc
+from systolith.hw.link.stage import Stage
 
 
 class AnswerWord(data.StructLayout):
@@ -12,6 +13,13 @@ class AnswerWord(data.StructLayout):
 
     def __init__(self):
         super().__init__({"data": 32, "last": 1, "spoiled": 1})
+
+
+class PlainByte(data.StructLayout):
+    """A byte that is not escaped yet, or a flag."""
+
+    def __init__(self):
+        super().__init__({"data": 8, "flag": 1})
 
 
 class FrameSender(wiring.Component):
@@ -31,44 +39,53 @@ class FrameSender(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         m.submodules.crc = crc = Crc()
-        index, escaped, spoiled = Signal(2), Signal(), Signal()
-        word, byte = Signal(32), Signal(8)
-        special, done = Signal(), Signal()
-        m.d.comb += [
-            byte.eq(word.word_select(index, 8)),
-            special.eq((byte == FLAG) | (byte == ESCAPE)),
-            # The last cycle of a byte, its second where it needs two.
-            done.eq(self.o.valid & self.o.ready & (escaped | ~special)),
-        ]
+        # What the states decide comes late in its cycle, as does what is escaped.
+        m.submodules.stage = stage = Stage(shape=PlainByte())
+        index = Signal(2)
+        spoiled = Signal()
+        word = Signal(32)
+        plain = stage.i
+        done = Signal()
+        m.d.comb += [done.eq(plain.valid & plain.ready),
+                     plain.p.data.eq(word.word_select(index, 8))]
         with m.FSM():
             with m.State("FLAG"):
-                m.d.comb += [crc.restart.eq(1), self.o.valid.eq(self.i.valid),
-                             self.o.payload.eq(FLAG)]
-                with m.If(self.i.valid & self.o.ready):
+                m.d.comb += [crc.restart.eq(1), plain.valid.eq(self.i.valid), plain.p.flag.eq(1)]
+                with m.If(done):
                     m.next = "WORDS"
             with m.State("WORDS"):
-                m.d.comb += [word.eq(self.i.p.data), self.o.valid.eq(self.i.valid & ~crc.busy),
-                             crc.valid.eq(done), crc.data.eq(byte),
+                m.d.comb += [word.eq(self.i.p.data), plain.valid.eq(self.i.valid & ~crc.busy),
+                             crc.valid.eq(done), crc.data.eq(plain.p.data),
                              self.i.ready.eq(done & (index == 3))]
-                self._bytes(m, byte, special, escaped, index, done)
+                m.d.sync += index.eq(index + done)
                 with m.If(self.i.ready & self.i.p.last):
                     m.d.sync += spoiled.eq(self.i.p.spoiled)
                     m.next = "CRC"
             with m.State("CRC"):
                 m.d.comb += [word.eq(Mux(spoiled, crc.value, ~crc.value)),
-                             self.o.valid.eq(~crc.busy)]
-                self._bytes(m, byte, special, escaped, index, done)
+                             plain.valid.eq(~crc.busy)]
+                m.d.sync += index.eq(index + done)
                 with m.If(done & (index == 3)):
                     m.next = "END"
             with m.State("END"):
-                m.d.comb += [self.o.valid.eq(1), self.o.payload.eq(FLAG)]
-                with m.If(self.o.ready):
+                m.d.comb += [plain.valid.eq(1), plain.p.flag.eq(1)]
+                with m.If(done):
                     m.next = "FLAG"
+        self._escape(m, stage.o)
         return m
 
-    def _bytes(self, m, byte, special, escaped, index, done):
-        """Offer the byte, first its escape where it is special."""
-        m.d.comb += self.o.payload.eq(
-            Mux(escaped, byte ^ FLIP, Mux(special, ESCAPE, byte)))
+    def _escape(self, m, plain):
+        """A flag, or a byte, first its escape where it is special."""
+        special = Signal()
+        escaped = Signal()
+        byte = plain.p.data
+        m.d.comb += [
+            special.eq(~plain.p.flag & ((byte == FLAG) | (byte == ESCAPE))),
+            self.o.valid.eq(plain.valid),
+            self.o.payload.eq(Mux(escaped, byte ^ FLIP, Mux(special, ESCAPE, byte))),
+            plain.ready.eq(self.o.ready & (escaped | ~special)),
+        ]
+        with m.If(plain.p.flag):
+            m.d.comb += self.o.payload.eq(FLAG)
         with m.If(self.o.valid & self.o.ready):
-            m.d.sync += [escaped.eq(special & ~escaped), index.eq(index + done)]
+            m.d.sync += escaped.eq(special & ~escaped)

@@ -7,7 +7,7 @@ from systolith.hw.frames import MAX_WORDS, REQUEST_HEADER, Operation, Space, Sta
 
 
 class Judge(wiring.Component):
-    """Checks the header of a request, combinationally.
+    """Checks the header of a request; the verdict is there one cycle after the header.
 
     Parameters
     ----------
@@ -51,24 +51,35 @@ class Judge(wiring.Component):
         known = hello | reaches | echo | reset
         sent = Mux(write | echo, self.words, 0)
         sized = Mux(reaches | echo, (self.words != 0) & (self.words <= MAX_WORDS), 1)
-        good = known & sized & (self.length == REQUEST_HEADER + sent) & self._reachable()
+        fits = known & sized & (self.length == REQUEST_HEADER + sent) & self._reachable()
+        hello, reads = self._known(m, hello=hello, reads=reads)
+        good, ours, dead, fresh, repeated = self._known(
+            m, good=fits, ours=self.ours, dead=reaches & self.dead, fresh=self.fresh,
+            repeated=self.repeated)
         with m.If(~good):
             m.d.comb += self.status.eq(Status.REQUEST)
         with m.Elif(hello):
             m.d.comb += [self.execute.eq(1), self.advance.eq(1)]
-        with m.Elif(~self.ours):
+        with m.Elif(~ours):
             m.d.comb += self.status.eq(Status.SESSION)
-        with m.Elif(reaches & self.dead):
+        with m.Elif(dead):
             m.d.comb += self.status.eq(Status.DEAD)
-        with m.Elif(self.fresh):
+        with m.Elif(fresh):
             m.d.comb += [self.execute.eq(1), self.advance.eq(1)]
-        with m.Elif(self.repeated):
+        with m.Elif(repeated):
             # Reading again is harmless, and spares the memory for the answer.
             m.d.comb += self.execute.eq(reads)
         with m.Else():
             m.d.comb += self.status.eq(Status.SEQUENCE)
         m.d.comb += self.has_data.eq(self.execute & (reads | hello))
         return m
+
+    def _known(self, m, **facts):
+        """Registers of single bits."""
+        registers = [Signal(name=f"is_{name}") for name in facts]
+        m.d.sync += [register.eq(fact) for register, fact in zip(registers, facts.values(),
+                                                                 strict=True)]
+        return registers
 
     def _reachable(self):
         """Words are aligned, and external memory is asked for whole beats."""

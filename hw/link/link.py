@@ -6,8 +6,9 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from systolith.hw.link.baud import baud_step
 from systolith.hw.link.executor import Executor
 from systolith.hw.link.frame_receiver import BUFFER_WORDS, FrameReceiver
-from systolith.hw.link.frame_sender import FrameSender
+from systolith.hw.link.frame_sender import AnswerWord, FrameSender
 from systolith.hw.link.port import AccessPort
+from systolith.hw.link.stage import Stage
 from systolith.hw.link.uart_receiver import UartReceiver
 from systolith.hw.link.uart_sender import UartSender
 from systolith.hw.memory import Memory
@@ -71,6 +72,9 @@ class Link(wiring.Component):
     def _send(self, m, executor):
         m.submodules.frame_sender = frames = FrameSender()
         m.submodules.uart_sender = uart = UartSender(step=self._step)
-        connect(m, executor.answer, frames.i)
+        # What the executor decides comes late in its cycle, and a word takes many on the line.
+        m.submodules.stage = stage = Stage(shape=AnswerWord())
+        connect(m, executor.answer, stage.i)
+        connect(m, stage.o, frames.i)
         connect(m, frames.o, uart.i)
         m.d.comb += self.tx.eq(uart.line)

@@ -4,6 +4,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from systolith.hw.chip import Chip
+from systolith.hw.config import ConfigError
 from systolith.hw.core import chip_ports
 from systolith.hw.soc.host import WishboneHost, host_bus
 from systolith.hw.soc.memory import WishboneMemory, memory_bus
@@ -31,10 +32,15 @@ class Peripheral(wiring.Component):
     ------
     TypeError
         When ``config`` is no :class:`Config`.
+    ConfigError
+        When the core is compact: its external memory is inside, where no bus leads.
     """
 
     def __init__(self, *, config):
         chip_ports(config)  # checks it
+        if config.compact:
+            raise ConfigError(f"{config.name!r} has a compact core with its external memory "
+                              "inside, which no bus reaches; choose another configuration")
         self._config = config
         super().__init__({
             "host": In(host_bus(config)), "memory": Out(memory_bus(config.bus_bytes)),

@@ -9,8 +9,8 @@ from systolith.hw.vector.scale_word import SCALE_WORD_LATENCY
 from systolith.hw.vector.sink import SINK_LATENCY
 
 # Cycles after a beat's start in which its data are at the input of each stage. Memories answer in
-# cycle 1, and what they gave is in registers in cycle 2; with a longer
-# `source_latency`, a beat starts here cycles after its addresses went out. Scale words take longer than sums.
+# cycle 1, and what they gave is in registers in cycle 2; with a longer `source_latency`, a beat
+# starts here cycles after its addresses went out. Scale words take longer than sums.
 ADDEND_AT = 2
 SCALE_AT = ADDEND_AT + max(SCALE_WORD_LATENCY, ADDEND_LATENCY)
 FUNCTION_AT = SCALE_AT + SCALE_LATENCY

@@ -102,12 +102,16 @@ def board_test(
 @commands.command(name="virtual-board", epilog=example(
     "systolith virtual-board --config tiny",
     "systolith virtual-board --board ulx3s-85f",
+    "systolith virtual-board --board icebreaker --gates",
     "systolith run mathformer '7*8=' --config tiny --device serial:/dev/pts/3"))
 def virtual_board(
     config: ConfigName = "tiny",
     board: Annotated[str | None, typer.Option(
         "--board", metavar="BOARD", help="Simulate the whole top level of this board, with its "
         "pads and its SDRAM, instead of a machine alone. See `systolith boards`.")] = None,
+    gates: Annotated[bool, typer.Option(
+        "--gates", help="With --board: simulate the netlist that goes into the FPGA, cell by cell, "
+        "instead of the source. Slow; needs the tools of `systolith bitstream`.")] = False,
     clocks_per_bit: Annotated[float, typer.Option(
         "--clocks-per-bit", metavar="N", min=4, max=10_000,
         help="Clock cycles in a bit of the UART; fewer are faster.")] = 4,
@@ -121,8 +125,8 @@ def virtual_board(
         from systolith.sim.progress import Progress
 
         if board is not None:
-            command.serve_board(board, clocks_per_bit=clocks_per_bit, ext_bytes=ext_bytes,
-                                show=typer.echo, progress=Progress())
+            command.serve_board(board, gates=gates, clocks_per_bit=clocks_per_bit,
+                                ext_bytes=ext_bytes, show=typer.echo, progress=Progress())
         else:
-            command.serve(config, clocks_per_bit=clocks_per_bit, ext_bytes=ext_bytes,
-                          show=typer.echo, progress=Progress())
+            command.serve(config, gates=gates, clocks_per_bit=clocks_per_bit,
+                          ext_bytes=ext_bytes, show=typer.echo, progress=Progress())

@@ -27,13 +27,14 @@ class BenchCommand(TyperCommand):
                             "systolith bench mesh --nodes 8x8 --pattern transpose --json -",
                             "systolith bench mesh --what area --no-crosspoint --bus-bytes 8",
                             "systolith bench mesh --what speed-up --nodes 2x2 --core sim16",
+                            "systolith bench mesh --what simulation --nodes 2x2 --core tiny",
                             "systolith bench mesh --what pipeline --nodes 3x2 --requests 12"))
 def bench_mesh(
     nodes: Annotated[str, typer.Option(
         "--nodes", metavar="WxH", help="Columns and rows of the mesh.")] = "4x4",
     what: Annotated[list[str] | None, typer.Option(
-        "--what", metavar="traffic|gather|area|core-gather|speed-up|pipeline",
-        help="What to measure, once for each; traffic and gather by default. The last three have "
+        "--what", metavar="traffic|gather|area|core-gather|speed-up|simulation|pipeline",
+        help="What to measure, once for each; traffic and gather by default. The last four have "
         "cores on the mesh.")] = None,
     pattern: Annotated[str, typer.Option(
         "--pattern", metavar="uniform|transpose|hot-spot|all-to-one|neighbour|all",

@@ -83,6 +83,12 @@ Prompt = Annotated[str | None, typer.Option(
 DeviceOption = Annotated[str, typer.Option(
     "--device", metavar="functional|rtl|serial:PORT[@BAUD]", callback=device_name,
     help="Where to run: NumPy, the simulated chip, or a board on a serial port.")]
+Placement = Annotated[str | None, typer.Option(
+    "--placement", metavar="NAME", help="How several cores share the work: `texts` gives each one "
+    "a text of its own; otherwise all work on one text.")]
+WithoutCore = Annotated[list[int] | None, typer.Option(
+    "--without-core", metavar="N", min=0,
+    help="Work around this core, which is switched off; once for each.")]
 MemoryName = Annotated[str, typer.Option(
     "--memory", metavar="ideal|sdram", callback=memory_name,
     help="External memory of the simulated chip: a beat a cycle, or like an SDRAM of 16 bits.")]

@@ -12,6 +12,7 @@ from systolith.sim.mesh.gather import Gathered, gather
 from systolith.sim.mesh.patterns import PATTERNS
 from systolith.sim.mesh.pipeline import Pipelined, check_requests, pipeline
 from systolith.sim.mesh.player import MeshPlayer
+from systolith.sim.mesh.simulation import Simulation, simulation
 from systolith.sim.mesh.speed_up import Point, speed_up
 from systolith.sim.mesh.traffic import Curve, measure, measure_pairs
 from systolith.sim.progress import Progress
@@ -161,6 +162,12 @@ def _speed_up(request: Request, player: Callable[[], MeshPlayer], progress: Prog
                             progress=progress))
 
 
+def _simulation(request: Request, player: Callable[[], MeshPlayer],
+                progress: Progress) -> Simulation:
+    return simulation(request.core, request.config.width, request.config.height,
+                      progress=progress)
+
+
 def _pipeline(request: Request, player: Callable[[], MeshPlayer], progress: Progress) -> Pipelined:
     width, height = request.config.width, request.config.height
     check_requests(get_config(f"{request.core}@{width}x{height}"), request.requests)
@@ -176,7 +183,8 @@ def _pipeline(request: Request, player: Callable[[], MeshPlayer], progress: Prog
 #: What can be measured, by the names that the command line has. Each function gets the request, a
 #: function that gives the simulated mesh, which is built at the first call, and the progress.
 MEASUREMENTS = {"traffic": _traffic, "gather": _gather, "area": _area,
-                "core-gather": _core_gather, "speed-up": _speed_up, "pipeline": _pipeline}
+                "core-gather": _core_gather, "speed-up": _speed_up,
+                "simulation": _simulation, "pipeline": _pipeline}
 
 #: Those that are measured by default: the others take minutes.
 DEFAULT = ("traffic", "gather")
@@ -220,7 +228,7 @@ def run(request: Request, what: Sequence[str], *, progress: Progress) -> dict[st
     -------
     dict
         By the names of ``what``: :class:`Traffic`, :class:`AllGather`, :class:`Area`,
-        :class:`SpeedUp`, :class:`Pipelined`.
+        :class:`SpeedUp`, :class:`Simulation`, :class:`Pipelined`.
 
     Raises
     ------

@@ -13,6 +13,7 @@ from systolith.sim.measure import Measure
 from systolith.sim.progress import Progress
 from systolith.sim.text import number, percent, print_facts
 from systolith.sw.compiler import compile_product
+from systolith.sw.compiler.sums import compile_sums
 from systolith.sw.models import load_model
 from systolith.sw.runtime.device import Device
 from systolith.sw.runtime.serial import SerialDevice
@@ -104,12 +105,16 @@ def _memory(device: Device, memory, full: bool) -> Finding:
 
 def _product(device: Device) -> Finding:
     m, k, n = PRODUCT
-    product = compile_product(device.config, m=m, k=k, n=n)
+    # Without a vector unit, the sums themselves.
+    compile_it = compile_sums if device.config.compact else compile_product
+    product = compile_it(device.config, m=m, k=k, n=n)
     result = product.run(device)
     return _computed(device.config, product.macs, result, f"{m} x {k} x {n}")
 
 
 def _attention(device: Device) -> Finding:
+    if device.config.compact:
+        return None, "this core has no vector unit", {}
     model = load_model(MODEL)
     layer = prepare_layer(model, 0, model.encode(PROMPT), device.config)
     result = layer.compiled.run(device, layer.x, layer.h)

@@ -11,9 +11,10 @@ from systolith.hw.configs import get_config
 from systolith.sim.devices import open_machine
 from systolith.sim.measure import Measure, total
 from systolith.sim.progress import Progress
-from systolith.sim.text import number, percent, print_facts
+from systolith.sim.text import cores_and_cells, number, percent, print_facts
 from systolith.sw.decoder import (
     CompiledDecoder,
+    MeshDecoder,
     Session,
     StepResult,
     compile_decoder,
@@ -67,6 +68,7 @@ class Request:
     sampling: Sampling
     compare: bool = False
     memory: str = "ideal"
+    without: Sequence[int] = ()
 
 
 @dataclass(frozen=True)
@@ -117,7 +119,7 @@ class Completion:
                 "prompt_tokens": len(self.ids), "tokens": list(self.written),
                 "config": self.config.name, "device": self.request.device,
                 "stall": self.request.stall, "seed": self.request.seed,
-                "memory": self.request.memory,
+                "memory": self.request.memory, "without_cores": sorted(self.request.without),
                 "bit_exact": self.bit_exact, **self.measure.as_json(),
                 "prefill": self.prefill.as_json(), "decode": decode and decode.as_json(),
                 "parts": [part.as_json() for part in self.work],
@@ -139,9 +141,9 @@ def complete(request: Request, *, show: Callable[[str], None], progress: Progres
     prompt = model.default_prompt if request.prompt is None else request.prompt
     ids = model.encode(prompt)
     with progress.stage("compile"):
-        compiled = compile_decoder(model, config)
+        compiled = compile_decoder(model, config, off=request.without)
     with open_machine(request.device, config, stall=request.stall, seed=request.seed,
-                      memory=request.memory, progress=progress) as machine:
+                      memory=request.memory, off=request.without, progress=progress) as machine:
         with progress.stage("load weights"):
             session = open_session(compiled, machine, slide=request.slide,
                                    max_cycles=request.max_cycles)
@@ -164,7 +166,7 @@ def _same(compiled: CompiledDecoder, request: Request, ids: Sequence[int], writt
     """Whether every logit and token is that of the functional device, of a single core, for the
     same tokens."""
     core = compiled.config.core
-    alone = compiled if compiled.config.cores == 1 else CompiledDecoder(
+    alone = compiled if not isinstance(compiled, MeshDecoder) else CompiledDecoder(
         compiled.name, compiled.model, core, compiled.context)
     session = Session(alone, FunctionalDevice(core), slide=request.slide)
     inputs = [ids, *([token] for token in written)]
@@ -202,7 +204,7 @@ def print_completion(done: Completion) -> None:
     config = done.config
     facts = [("Model", f"{done.model.name}, all {done.model.layers} layers; from embedding to "
                        "the choice of the token all tensor operations ran in the accelerator"),
-             ("Configuration", _cells(config)),
+             ("Configuration", cores_and_cells(config, done.request.without)),
              ("Device", done.request.device)]
     if done.bit_exact is not None:
         equal = "yes, as the functional device" + (" with one core" if config.cores > 1 else "")
@@ -218,11 +220,6 @@ def print_completion(done: Completion) -> None:
     if done.columned:
         facts.append(("Residual", "each column with a unit of its own, for a few are large"))
     print_facts(facts)
-
-
-def _cells(config: Config) -> str:
-    cells = f"{config.rows} x {config.cols} cells"
-    return f"{config.name}: {cells if config.cores == 1 else f'{config.cores} cores of {cells}'}"
 
 
 def _form(choice: Choice, tried: int) -> str:

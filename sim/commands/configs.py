@@ -22,6 +22,7 @@ def print_configs() -> None:
     """One column a configuration."""
     configs = CONFIGS.values()
     rows = {
+        "core": [config.microarchitecture for config in configs],
         "cells": [f"{config.rows} x {config.cols}" for config in configs],
         "lanes": [str(config.lanes) for config in configs],
         "bus bytes": [str(config.bus_bytes) for config in configs],

@@ -1,4 +1,4 @@
-"""``systolith run ENCODER --text FILE`` and ``systolith similarity``: texts to unit vectors."""
+"""``systolith run ENCODER TEXT`` and ``systolith similarity``: texts to unit vectors."""
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -6,11 +6,13 @@ from pathlib import Path
 
 from systolith.hw.config import Config
 from systolith.hw.configs import get_config
-from systolith.sim.devices import open_device
+from systolith.sim.devices import open_machine
 from systolith.sim.measure import Measure, total
 from systolith.sim.progress import Progress
-from systolith.sim.text import number, percent, print_facts, print_table
+from systolith.sim.text import cores_and_cells, number, percent, print_facts, print_table
+from systolith.sw.compiler.site import Site
 from systolith.sw.encoder import EncoderSession
+from systolith.sw.encoder.placement import texts_at_once
 from systolith.sw.models import ModelError
 from systolith.sw.models.encoders import load_encoder
 
@@ -29,17 +31,20 @@ class Request:
     stall: int = 0
     seed: int = 0
     memory: str = "ideal"
+    placement: str | None = None
+    without: Sequence[int] = ()
 
 
 @dataclass
 class Embedded:
-    """Texts with their vectors, and what they cost."""
+    """Texts with their vectors, and what the runs cost; ``runs`` has the run of each text."""
 
     request: Request
     config: Config
     texts: Sequence[str]
     vectors: list[list[float]] = field(default_factory=list)
     measures: list[Measure] = field(default_factory=list)
+    runs: list[int] = field(default_factory=list)
 
     @property
     def similarity(self) -> float:
@@ -50,7 +55,9 @@ class Embedded:
         """The values under their stable keys."""
         return {"model": self.request.model, "config": self.config.name,
                 "device": self.request.device, "texts": list(self.texts),
-                "embeddings": self.vectors, **total(self.measures).as_json()}
+                "embeddings": self.vectors, "runs": self.runs,
+                "placement": self.request.placement, "without_cores": sorted(self.request.without),
+                **total(self.measures).as_json()}
 
 
 def texts_of(path: Path) -> list[str]:
@@ -85,35 +92,49 @@ def embed(request: Request, texts: Sequence[str], *, progress: Progress) -> Embe
         When the device fails.
     """
     config = get_config(request.config)
-    result = Embedded(request, config, texts)
+    texts_at_once(Site.of(config, request.without), request.placement)
+    result = Embedded(request, config, texts, [[]] * len(texts), runs=[0] * len(texts))
     with _session(request, config, progress) as session:
-        for index, text in enumerate(texts, start=1):
-            with progress.stage(f"text {index} of {len(texts)}"):
-                result.vectors.append([float(value) for value in session.embed([text])[0]])
-            macs = session.program(len(session.encoder.encode(text))).macs
-            result.measures.append(Measure(config, macs, session.counters))
+        for run, group in enumerate(session.groups(texts)):
+            with progress.stage(_stage(group, len(texts))):
+                batch = session.run([texts[text] for text in group])
+            for text, vector in zip(group, batch.vectors.tolist(), strict=True):
+                result.vectors[text], result.runs[text] = vector, run
+            result.measures.append(Measure(config, batch.macs, batch.counters))
     return result
+
+
+def _stage(group: Sequence[int], count: int) -> str:
+    numbers = ", ".join(str(text + 1) for text in group)
+    return f"text{'s' if len(group) > 1 else ''} {numbers} of {count}"
 
 
 @contextmanager
 def _session(request: Request, config: Config, progress: Progress) -> Iterator[EncoderSession]:
     with progress.stage("load model"):
         encoder = load_encoder(request.model)
-    with open_device(request.device, config, stall=request.stall, seed=request.seed,
-                     memory=request.memory, progress=progress) as device:
+    with open_machine(request.device, config, stall=request.stall, seed=request.seed,
+                      memory=request.memory, off=request.without, progress=progress) as machine:
         with progress.stage("quantize"):
-            session = EncoderSession(encoder, device, max_cycles=request.max_cycles)
+            session = EncoderSession(encoder, machine, max_cycles=request.max_cycles,
+                                     placement=request.placement)
         yield session
 
 
 def print_embedded(result: Embedded) -> None:
     """The start of each vector, and what it cost."""
-    print_facts([("Model", f"{result.request.model}; from the words to the unit vector all tensor "
-                           "operations ran in the accelerator"),
-                 ("Configuration", result.config.name), ("Device", result.request.device)])
+    facts = [("Model", f"{result.request.model}; from the words to the unit vector all tensor "
+                       "operations ran in the accelerator"),
+             ("Configuration", cores_and_cells(result.config, result.request.without)),
+             ("Device", result.request.device)]
+    most = max(map(result.runs.count, result.runs))
+    if most > 1:
+        facts.append(("Texts a run", f"up to {most}; cycles are those of all of them together"))
+    print_facts(facts)
     rows = []
-    for text, vector, measure in zip(result.texts, result.vectors, result.measures, strict=True):
-        start = " ".join(f"{value:+.4f}" for value in vector[:SHOWN])
+    for text, vector, run in zip(result.texts, result.vectors, result.runs, strict=True):
+        start, measure = " ".join(f"{value:+.4f}" for value in vector[:SHOWN]), result.measures[run]
         rows.append((text if len(text) <= 30 else text[:27] + "...", f"{start} ...",
-                     number(measure.cycles), percent(measure.utilization)))
-    print_table(("text", f"first {SHOWN} of {len(result.vectors[0])}", "cycles", "of peak"), rows)
+                     number(run + 1), number(measure.cycles), percent(measure.utilization)))
+    print_table(("text", f"first {SHOWN} of {len(result.vectors[0])}", "run", "cycles", "of peak"),
+                rows)

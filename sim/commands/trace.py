@@ -21,7 +21,7 @@ from systolith.sim.wave import write_views
 from systolith.sw.compiler.parts import names
 from systolith.sw.decoder import Session, StepResult, compile_decoder
 from systolith.sw.decoder.compiled import Shape
-from systolith.sw.encoder import EncoderSession
+from systolith.sw.encoder import compile_encoder, quantized_encoder
 from systolith.sw.models import ModelError, load_model
 from systolith.sw.models.encoders import ENCODERS, load_encoder
 from systolith.sw.runtime.program import Program
@@ -173,8 +173,8 @@ def _encoder(request: Request) -> Prepare:
     ids = encoder.encode(request.prompt or encoder.samples[0])
 
     def prepare(device: RtlDevice) -> Callable[[], Work]:
-        session = EncoderSession(encoder, device, max_cycles=request.max_cycles)
-        compiled = session.program(len(ids))
+        compiled = compile_encoder(quantized_encoder(encoder), device.config, length=len(ids),
+                                   name=encoder.name)
         compiled.load(device)
 
         def run() -> Work:

@@ -14,7 +14,7 @@ from systolith.sw.runtime.port import PREFIX
 MOST_BYTES = 1 << 24
 
 
-def serve(config: str, *, clocks_per_bit: float, ext_bytes: int | None,
+def serve(config: str, *, gates: bool, clocks_per_bit: float, ext_bytes: int | None,
           show: Callable[[str], None], progress: Progress) -> None:
     """Serve a board until interrupted; ``show`` gets its device name when it is there.
 
@@ -23,6 +23,8 @@ def serve(config: str, *, clocks_per_bit: float, ext_bytes: int | None,
     ConfigError, ToolchainError
         When the configuration is unknown, cannot be built, or does not go with the other values.
     """
+    if gates:
+        raise ConfigError("--gates goes with --board: only a board has a netlist")
     chosen = get_config(config)
     _check_rate(clocks_per_bit)
     size = min(chosen.ext_bytes, MOST_BYTES) if ext_bytes is None else ext_bytes
@@ -32,9 +34,9 @@ def serve(config: str, *, clocks_per_bit: float, ext_bytes: int | None,
         _serve(board, show, progress)
 
 
-def serve_board(name: str, *, clocks_per_bit: float, ext_bytes: int | None,
+def serve_board(name: str, *, gates: bool, clocks_per_bit: float, ext_bytes: int | None,
                 show: Callable[[str], None], progress: Progress) -> None:
-    """As :func:`serve`, with the whole top level of a board.
+    """As :func:`serve`, with the whole top level of a board, or with ``gates`` its netlist.
 
     Raises
     ------
@@ -44,7 +46,8 @@ def serve_board(name: str, *, clocks_per_bit: float, ext_bytes: int | None,
     if ext_bytes is not None:
         raise ConfigError("--ext-bytes does not go with --board: a board has the memory it has")
     _check_rate(clocks_per_bit)
-    with SimulatedTop(get_board(name), clocks_per_bit=clocks_per_bit, progress=progress) as board:
+    with SimulatedTop(get_board(name), gates=gates, clocks_per_bit=clocks_per_bit,
+                      progress=progress) as board:
         _serve(board, show, progress)
 
 
@@ -68,6 +71,9 @@ def _check_rate(clocks_per_bit: float) -> None:
 
 
 def _check_size(config: Config, size: int) -> None:
+    if config.compact and size != config.ext_bytes:
+        raise ConfigError(f"the external memory of {config.name!r} is inside its core: leave "
+                          f"--ext-bytes out, or say {config.ext_bytes}")
     least = 2 * config.bus_bytes
     if size & size - 1 or not least <= size <= config.ext_bytes:
         raise ConfigError(

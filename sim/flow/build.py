@@ -7,17 +7,16 @@ from pathlib import Path
 
 from systolith.hw.boards.board import Board
 from systolith.hw.boards.constraints import constraints
-from systolith.hw.boards.machine import machine_of
-from systolith.hw.boards.top import TOP, BoardTop
 from systolith.hw.configs import get_config
-from systolith.hw.verilog import to_verilog
-from systolith.sim.chip import hardware_digest
-from systolith.sim.flow import synthesis
+from systolith.sim.flow.board_netlist import NETLIST, board_netlist
 from systolith.sim.flow.place import PLACED, Trial, try_seeds
 from systolith.sim.flow.reports import bitstream_path, write_report
 from systolith.sim.flow.tools import FlowError, find_tool, warm
 from systolith.sim.progress import Progress
-from systolith.sim.store import cached, digest
+
+#: How far above the board's clock the placer aims. Of an ECP5 it takes every path that is not much
+#: worse than the clock for equally urgent; with an iCE40 it has not been tried.
+_AIM = {"ice40": 1, "ecp5": 3}
 
 
 @dataclass(frozen=True)
@@ -53,11 +52,12 @@ def build(board: Board, *, seeds: Sequence[int], jobs: int, force: bool,
         When a tool is missing or fails, or no seed meets the timing and ``force`` is not set.
     """
     warm(board.family, progress)
-    synthesized = _synthesize(board, progress)
+    synthesized = board_netlist(board, progress=progress)
     cells = json.loads((synthesized / "cells.json").read_text())
     trials: list[Trial] = []
     with progress.stage("place and route"):
-        for trial in try_seeds(board, synthesized / "netlist.json", constraints(board),
+        for trial in try_seeds(board, synthesized / NETLIST,
+                               constraints(board, aim=_AIM[board.family]),
                                seeds=seeds, jobs=jobs):
             trials.append(trial)
             progress.note(f"  seed {trial.seed}: {trial.timing.mhz:.1f} MHz, "
@@ -66,21 +66,6 @@ def build(board: Board, *, seeds: Sequence[int], jobs: int, force: bool,
     if not best.timing.met and not force:
         raise FlowError(_missed(board, best, trials))
     return _finish(board, best, trials, cells, progress)
-
-
-def _synthesize(board: Board, progress: Progress) -> Path:
-    """Folder with ``netlist.json`` and ``cells.json``."""
-    config = get_config(board.config)
-
-    def generate(folder: Path) -> None:
-        with progress.stage("Verilog"):
-            top = BoardTop(board=board, machine=machine_of(board))
-            design = to_verilog(top, name=TOP)
-        (folder / "top.v").write_text(design.text)
-
-    source = cached("board-verilog", digest(hardware_digest(config), repr(board)),
-                    generate) / "top.v"
-    return synthesis.synthesized(board.family, source.read_text(), top=TOP, progress=progress)
 
 
 def _missed(board: Board, best: Trial, trials: Sequence[Trial]) -> str:

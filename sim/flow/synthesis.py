@@ -1,7 +1,7 @@
 """Verilog to a netlist of a family's cells, by Yosys, and what is in it."""
 import json
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 
 from systolith.hw.boards.pll import ECP5_ATTRIBUTES
@@ -30,6 +30,7 @@ _KINDS = {
     "ecp5": {"lut": r"LUT4", "carry": r"CCU2C", "ff": r"TRELLIS_FF", "dsp": r"MULT18X18D",
              "bram": r"DP16KD", "lutram": r"TRELLIS_DPR16X4"},
 }
+
 
 def script(family: str, *, source: str, top: str) -> str:
     """The commands for Yosys; they write ``netlist.json``."""
@@ -87,14 +88,21 @@ def count(family: str, netlist: Netlist) -> dict[str, int]:
             for kind, pattern in _KINDS[family].items()}
 
 
-def block_rams(family: str, netlist: Netlist) -> Counter[str]:
-    """Block RAMs by the memory that they hold, as :func:`plain_path` names it."""
-    found: Counter[str] = Counter()
+def memory_cells(family: str, netlist: Netlist) -> dict[str, Counter[str]]:
+    """The cells that hold each memory, by its name as :func:`plain_path` gives it.
+
+    Returns
+    -------
+    dict[str, Counter[str]]
+        Cells by kind: ``bram``, ``spram``, ``lutram``. Memories in flip-flops are not there.
+    """
+    found: dict[str, Counter[str]] = defaultdict(Counter)
     for name, cell in netlist.cells.items():
-        if re.fullmatch(_KINDS[family]["bram"], cell["type"]):
-            # Yosys numbers the parts of a memory after its name.
-            found[plain_path(re.sub(r"(\.\d+)+$", "", name))] += 1
-    return found
+        for kind in ("bram", "spram", "lutram"):
+            if re.fullmatch(_KINDS[family].get(kind, ""), cell["type"]):
+                # Yosys numbers the parts of a memory after its name.
+                found[plain_path(re.sub(r"(\.\d+)+$", "", name))][kind] += 1
+    return dict(found)
 
 
 def plain_path(name: str) -> str:

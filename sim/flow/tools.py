@@ -119,10 +119,23 @@ def find_tool(name: str) -> FlowTool:
     return found
 
 
+def share_folder(yosys: FlowTool) -> Path:
+    """Where Yosys has its models of cells: in its package, or where a native one looks itself."""
+    if len(yosys.command) > 1:
+        package = importlib.util.find_spec(_SOURCES[yosys.name].package)
+        return Path(package.origin).parent / "share"
+    return Path(yosys.command[0]).resolve().parent.parent / "share" / "yosys"
+
+
 def warm(family: str, progress: Progress) -> None:
-    """Run each packaged tool once: its first call compiles it, which takes a minute or more."""
+    """:func:`warm_tool` for all tools that build for a family."""
     for name in FAMILY_TOOLS[family]:
-        tool = find_tool(name)
-        if len(tool.command) > 1:
-            with progress.stage(f"warm {name}"):
-                subprocess.run([*tool.command, "--help"], capture_output=True, check=False)
+        warm_tool(name, progress)
+
+
+def warm_tool(name: str, progress: Progress) -> None:
+    """Run a tool once if it is packaged: its first call compiles it, in a minute or more."""
+    tool = find_tool(name)
+    if len(tool.command) > 1:
+        with progress.stage(f"warm {name}"):
+            subprocess.run([*tool.command, "--help"], capture_output=True, check=False)

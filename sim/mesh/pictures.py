@@ -16,7 +16,9 @@ from systolith.sim.mesh.traffic import Curve
 
 #: Colors that people with color-blindness tell apart (Okabe and Ito, 2008).
 _MEAN, _TAIL, _BOUND = "#0072B2", "#E69F00", "#888888"
-_LOADS = mpl.colormaps["viridis"]
+
+#: From no load to the highest.
+LOADS = mpl.colormaps["viridis"]
 
 #: Highest latency that is shown, as a multiple of the one without load.
 _HIGHEST = 8
@@ -35,7 +37,7 @@ def write_picture(config: MeshConfig, curves: Sequence[Curve], path: Path) -> No
         _throughput(middle, curve)
         draw_links(bottom, config, curve.links)
         bottom.set_title(f"links at load {curve.points[-1].offered:.3g}", fontsize=9)
-    figure.colorbar(ScalarMappable(Normalize(0, 1), _LOADS), ax=list(rows[2]),
+    figure.colorbar(ScalarMappable(Normalize(0, 1), LOADS), ax=list(rows[2]),
                     label="packets a cycle")
     rows[0][0].legend(fontsize=7)
     figure.savefig(path, dpi=80, metadata={"Date": None} if path.suffix == ".svg" else None)
@@ -64,7 +66,7 @@ def _throughput(axes: Axes, curve: Curve) -> None:
               ha="right", transform=axes.transAxes, fontsize=8)
 
 
-def draw_links(axes: Axes, config: MeshConfig, loads: np.ndarray) -> None:
+def draw_links(axes: Axes, config: MeshConfig, loads: np.ndarray, most: float = 1) -> None:
     """The mesh from above: nodes in the color of what they receive, links in that of their load.
 
     Each direction of a link keeps to its right.
@@ -73,6 +75,8 @@ def draw_links(axes: Axes, config: MeshConfig, loads: np.ndarray) -> None:
     ----------
     loads : ndarray of float64, shape (nodes, 5)
         Packets a cycle out of each port, as in :class:`Port`.
+    most : float
+        The load of the brightest color.
     """
     segments, values = [], []
     for node in range(config.nodes):
@@ -86,11 +90,12 @@ def draw_links(axes: Axes, config: MeshConfig, loads: np.ndarray) -> None:
             segments.append([here + _OFF * np.array(step) + aside,
                              there - _OFF * np.array(step) + aside])
             values.append(loads[node, port])
-    lines = LineCollection(segments, cmap=_LOADS, norm=Normalize(0, 1), linewidths=3)
+    lines = LineCollection(segments, cmap=LOADS, norm=Normalize(0, most), linewidths=3)
     lines.set_array(np.array(values))
     axes.add_collection(lines)
     y, x = np.divmod(np.arange(config.nodes), config.width)
-    axes.scatter(x, y, c=loads[:, Port.LOCAL], cmap=_LOADS, norm=Normalize(0, 1), marker="s", s=60)
+    axes.scatter(x, y, c=loads[:, Port.LOCAL], cmap=LOADS, norm=Normalize(0, most), marker="s",
+                 s=60)
     axes.set(xlim=(-0.5, config.width - 0.5), ylim=(config.height - 0.5, -0.5), aspect="equal",
              xticks=(), yticks=())
     axes.set_frame_on(False)

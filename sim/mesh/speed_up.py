@@ -12,7 +12,7 @@ from systolith.sim.devices import open_machine
 from systolith.sim.progress import Progress
 from systolith.sw.compiler.attention_alone import compile_attention_alone
 from systolith.sw.compiler.attention_mesh import compile_attention_mesh
-from systolith.sw.decoder import compile_decoder
+from systolith.sw.decoder import SideBySideSession, compile_decoder
 from systolith.sw.decoder.mesh import open_session
 from systolith.sw.decoder.share import MOST_SHARES
 from systolith.sw.encoder import compile_encoder, compile_encoder_mesh, quantized_encoder
@@ -21,7 +21,7 @@ from systolith.sw.models.bert import Encoder
 from systolith.sw.models.encoders import load_encoder
 from systolith.sw.reference.decoder import Cache, decode
 from systolith.sw.reference.encoder import QuantizedEncoder
-from systolith.sw.runtime.cluster import Cluster
+from systolith.sw.runtime.cluster import Alone, Cluster
 from systolith.sw.runtime.device import Device
 
 #: Rows of the attention and tokens of the layer; columns of the attention's heads, heads, and heads
@@ -45,7 +45,8 @@ class Work:
 
 @dataclass(frozen=True)
 class Point:
-    """Work on a number of cores.
+    """Work on a number of cores. Where the work grows with the cores, ``speed_up`` is throughput:
+    no single piece of it gets faster.
 
     Parameters
     ----------
@@ -116,6 +117,22 @@ def _embed(machine: Device | Cluster) -> tuple[int, int, bool]:
     return result.counters.cycles, macs, result.bit_exact
 
 
+def _decode_texts(machine: Device | Cluster) -> tuple[int, int, bool]:
+    """A token of glassllm after :data:`CONTEXT` others on each core, each of another text."""
+    model = load_model("glassllm")
+    session = SideBySideSession(compile_decoder(model, machine.config.core),
+                                machine if isinstance(machine, Cluster) else Alone(machine))
+    ids = tokens(model, CONTEXT + 1)
+    texts = [ids[lane:] + ids[:lane] for lane in range(len(session.lanes))]
+    session.prefill([text[:CONTEXT] for text in texts])
+    done = session.step([text[CONTEXT] for text in texts])
+    compiled = session.lanes[0].compiled.model
+    exact = all(result is not None and np.array_equal(
+        result.logits[-1], decode(text, compiled, Cache()).logits[-1])
+        for text, result in zip(texts, done.results, strict=True))
+    return (done.counters.cycles, sum(result.macs for result in done.results if result), exact)
+
+
 def _strong(cores: int) -> int | None:
     return HEADS if HEADS % cores == 0 else None
 
@@ -129,6 +146,7 @@ WORKS = (
     Work(f"attention, {HEADS_A_CORE} heads a core", partial(_attention, _weak), _weak),
     Work("a layer of MiniLM", _embed, lambda cores: 1),
     Work("glassllm, a token", _decode, lambda cores: 1 if cores <= MOST_SHARES else None),
+    Work("glassllm, a token of a text on each core", _decode_texts, lambda cores: cores),
 )
 
 

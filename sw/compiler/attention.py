@@ -18,6 +18,7 @@ from systolith.sw.compiler.projections import ProjectionLowering
 from systolith.sw.compiler.quantize import quantize_attention
 from systolith.sw.compiler.schedule import schedule
 from systolith.sw.compiler.skipping import skip_zero_tiles
+from systolith.sw.compiler.vector_unit import check_vector_unit
 from systolith.sw.compiler.verifier import verify
 from systolith.sw.compiler.zero_tiles import useful_elements
 from systolith.sw.estimate import estimate
@@ -59,9 +60,9 @@ def compile_attention(weights: AttentionWeights, scales: Calibration, config: Co
     """
     if block_rows is not None and block_rows < 1:
         raise CompileError(f"block_rows must be at least 1, not {block_rows}")
-    shape = _shape(weights, length, valid)
+    shape, what = _shape(weights, length, valid), f"{name} at length {length}"
+    check_vector_unit(config, what)
     layer = quantize_attention(weights, scales)
-    what = f"{name} at length {length}"
     try:
         return _compile(weights, layer, shape, config, what, name, block_rows)
     except CapacityError as error:

@@ -124,18 +124,21 @@ class Session:
         CompileError
             When a token is outside the vocabulary, or there is none.
         """
+        parts = self.parts(ids, all_logits=all_logits)
+        return joined([self._run(part, all_logits) for part in parts], all_logits=all_logits)
+
+    def parts(self, ids: Sequence[int], *, all_logits: bool = False) -> list[list[int]]:
+        """The tokens of each run of a prefill; a full context has slid.
+
+        Raises
+        ------
+        ContextError, CompileError
+            As :meth:`prefill`.
+        """
         self._check(ids)
         ids = self._make_room(list(ids), all_logits)
-        position, size = self.position, self.compiled.most_rows
-        parts = [self._run(ids[i:i + size], all_logits) for i in range(0, len(ids), size)]
-        return StepResult(
-            token=parts[-1].token, position=position, length=len(ids),
-            logits=np.concatenate([part.logits for part in parts]) if all_logits
-            else parts[-1].logits,
-            logit_scale=self.compiled.model.logit_scale,
-            counters=sum_counters([part.counters for part in parts]),
-            macs=sum(part.macs for part in parts), runs=len(parts),
-            work=total_work([part.work for part in parts]))
+        size = self.compiled.most_rows
+        return [ids[i:i + size] for i in range(0, len(ids), size)]
 
     def step(self, token: int) -> StepResult:
         """Add one token."""
@@ -160,9 +163,16 @@ class Session:
         self.restart()
         return kept
 
-    def _run(self, ids: Sequence[int], all_logits: bool) -> "StepResult":
-        run = self.compiled.run(Shape(len(ids), self.position, all_logits))
-        counters = self._execute(run, ids)
+    def _run(self, ids: Sequence[int], all_logits: bool) -> StepResult:
+        run = self.begin(ids, all_logits=all_logits)
+        return self.end(run, ids, self._execute(run, ids))
+
+    def begin(self, ids: Sequence[int], *, all_logits: bool = False) -> Run:
+        """The program that adds tokens; compiled at the first use of its shape."""
+        return self.compiled.run(Shape(len(ids), self.position, all_logits))
+
+    def end(self, run: Run, ids: Sequence[int], counters: Counters) -> StepResult:
+        """What a run gave that has ended."""
         result = StepResult(
             token=self._token(run), position=self.position, length=len(ids),
             logits=self._logits(run), logit_scale=self.compiled.model.logit_scale,
@@ -186,3 +196,14 @@ class Session:
             base = run.scratch.logits.base * compiled.config.word_bytes(Region.VEC)
             data = self.device.read(Region.VEC, base, size)
         return from_vector_words(data, compiled.config, rows, vocabulary)
+
+
+def joined(parts: Sequence[StepResult], *, all_logits: bool = False) -> StepResult:
+    """Runs one after the other as one, with the logits of the last, or of all."""
+    last = parts[-1]
+    return StepResult(
+        token=last.token, position=parts[0].position, length=sum(part.length for part in parts),
+        logits=np.concatenate([part.logits for part in parts]) if all_logits else last.logits,
+        logit_scale=last.logit_scale, counters=sum_counters([part.counters for part in parts]),
+        macs=sum(part.macs for part in parts), runs=len(parts),
+        work=total_work([part.work for part in parts]))

@@ -1,9 +1,16 @@
 """Texts in, embeddings out."""
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
 
 import numpy as np
+from numpy.typing import NDArray
 
-from systolith.sw.encoder.compiled import CompiledEncoder, compile_encoder
+from systolith.hw.config import Config
+from systolith.sw.compiler.site import Site
+from systolith.sw.encoder.compiled import CompiledEncoder, compile_encoder, count_macs
+from systolith.sw.encoder.placed import PlacedEncoder
+from systolith.sw.encoder.placement import compile_encoder_placed, texts_at_once
 from systolith.sw.encoder.quantize import quantize_encoder
 from systolith.sw.encoder.scales import calibrate_encoder
 from systolith.sw.models.bert import Encoder
@@ -11,6 +18,7 @@ from systolith.sw.reference.bert import unit
 from systolith.sw.reference.encoder import UNIT_BITS, QuantizedEncoder
 from systolith.sw.reference.numerics import Ints
 from systolith.sw.reference.weights import Floats
+from systolith.sw.runtime.cluster import Cluster
 from systolith.sw.runtime.device import DEFAULT_MAX_CYCLES, Counters, Device
 
 
@@ -20,42 +28,73 @@ def quantized_encoder(encoder: Encoder) -> QuantizedEncoder:
                                                                encoder.calibration()))
 
 
+@dataclass(frozen=True)
+class Batch:
+    """Texts that ran at the same time: unit vectors (texts, d), useful multiply-accumulates,
+    counters."""
+
+    vectors: Floats
+    macs: int
+    counters: Counters
+
+
 class EncoderSession:
-    """An encoder on a device. A program is compiled for each length of a text, once.
+    """An encoder on a machine. A program is compiled for each length of a text, once.
 
     Parameters
     ----------
     encoder : Encoder
-    device : Device
-        A configuration with external memory.
+    machine : Device or Cluster
+        Of a configuration with external memory.
     max_cycles : int
         Cycles after which a run is given up.
+    placement : str, optional
+        How several cores share the work, see :data:`systolith.sw.encoder.placement.PLACEMENTS`.
 
     Attributes
     ----------
     counters : Counters
-        Of the last text.
+        Of the last run.
+
+    Raises
+    ------
+    ConfigError
+        When a placement is given for a single core, or there is none of that name.
     """
 
-    def __init__(self, encoder: Encoder, device: Device, *, max_cycles: int = DEFAULT_MAX_CYCLES):
-        self.encoder, self.device, self.max_cycles = encoder, device, max_cycles
+    def __init__(self, encoder: Encoder, machine: Device | Cluster, *,
+                 max_cycles: int = DEFAULT_MAX_CYCLES, placement: str | None = None):
+        self.encoder, self.machine, self.max_cycles = encoder, machine, max_cycles
+        self.placement = placement
+        self._at_once = texts_at_once(Site.of_machine(machine), placement)
         self.model = quantized_encoder(encoder)
         self.counters = Counters()
-        self._programs: dict[int, CompiledEncoder] = {}
+        self._programs: dict[int, CompiledEncoder | PlacedEncoder] = {}
         self._loaded: int | None = None
 
-    def program(self, length: int) -> CompiledEncoder:
-        """The program for texts of ``length`` tokens.
+    @property
+    def config(self) -> Config:
+        """Of the machine."""
+        return self.machine.config
+
+    def program(self, length: int) -> CompiledEncoder | PlacedEncoder:
+        """The program for texts of ``length`` tokens: for a core alone, or for all that are on.
 
         Raises
         ------
         CompileError
-            When it does not fit the device's configuration.
+            When it does not fit the machine's configuration.
         """
         if length not in self._programs:
-            self._programs[length] = compile_encoder(self.model, self.device.config, length=length,
-                                                     name=self.encoder.name)
+            self._programs[length] = self._compile(length)
         return self._programs[length]
+
+    def _compile(self, length: int) -> CompiledEncoder | PlacedEncoder:
+        name = self.encoder.name
+        if isinstance(self.machine, Cluster):
+            return compile_encoder_placed(self.model, Site.of_machine(self.machine), length=length,
+                                          name=name, placement=self.placement)
+        return compile_encoder(self.model, self.config, length=length, name=name)
 
     def embed(self, texts: Sequence[str],
               progress: Callable[[int, int], None] | None = None) -> Floats:
@@ -70,26 +109,75 @@ class EncoderSession:
         ModelError
             When a text is empty or too long.
         """
-        ids = [self.encoder.encode(text) for text in texts]
-        vectors = []
-        for number, tokens in enumerate(ids, start=1):
-            vectors.append(as_floats(self._run(tokens)))
+        vectors, done = np.zeros((len(texts), self.model.width)), 0
+        for group in self.groups(texts):
+            vectors[list(group)] = self.run([texts[text] for text in group]).vectors
+            done += len(group)
             if progress is not None:
-                progress(number, len(ids))
-        return np.array(vectors).reshape(len(ids), self.model.width)
+                progress(done, len(texts))
+        return vectors
+
+    def groups(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
+        """Which of the texts run at the same time, by their places in the list: those of one
+        length, as many as the machine takes.
+
+        Raises
+        ------
+        ModelError
+            When a text is empty or too long.
+        """
+        if self._at_once == 1:
+            return [(place,) for place in range(len(texts))]
+        lengths = [len(self.encoder.encode(text)) for text in texts]
+        order = sorted(range(len(texts)), key=lengths.__getitem__)
+        result: list[tuple[int, ...]] = []
+        for _, same in groupby(order, key=lengths.__getitem__):
+            places = tuple(same)
+            result += [places[first:first + self._at_once]
+                       for first in range(0, len(places), self._at_once)]
+        return result
+
+    def run(self, texts: Sequence[str]) -> Batch:
+        """Run texts of a group, see :meth:`groups`.
+
+        Raises
+        ------
+        ModelError
+            When a text is empty or too long.
+        """
+        ids = [self.encoder.encode(text) for text in texts]
+        length = len(ids[0])
+        program = self.program(length)
+        if self._loaded != length:
+            self._load(program)
+            self._loaded = length
+        vectors = np.array(self._run(program, ids), np.int64)
+        macs = count_macs(self.model, self.config, length, length)
+        return Batch(as_floats(vectors), macs * len(texts), self.counters)
+
+    def _load(self, program: CompiledEncoder | PlacedEncoder) -> None:
+        if isinstance(self.machine, Cluster):
+            assert not isinstance(program, CompiledEncoder)
+            program.load(self.machine)
+        else:
+            assert isinstance(program, CompiledEncoder)
+            program.load(self.machine)
+
+    def _run(self, program: CompiledEncoder | PlacedEncoder,
+             ids: Sequence[Sequence[int]]) -> Sequence[NDArray[np.int16]]:
+        """Run one text, or as many as run at the same time."""
+        if isinstance(self.machine, Cluster):
+            assert not isinstance(program, CompiledEncoder)
+            vectors, self.counters = program.embed_texts(self.machine, ids, self.max_cycles)
+            return vectors
+        assert isinstance(program, CompiledEncoder)
+        vector, self.counters = program.embed(self.machine, ids[0], self.max_cycles)
+        return [vector]
 
     def similarity(self, first: str, second: str) -> float:
         """Cosine of the angle between the embeddings of two texts, -1 to 1."""
         a, b = self.embed([first, second])
         return float(a @ b)
-
-    def _run(self, ids: Sequence[int]) -> Ints:
-        program = self.program(len(ids))
-        if self._loaded != len(ids):
-            program.load(self.device)
-            self._loaded = len(ids)
-        output, self.counters = program.embed(self.device, ids, self.max_cycles)
-        return output.astype(np.int64)
 
 
 def as_floats(vector: Ints) -> Floats:

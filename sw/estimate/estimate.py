@@ -3,6 +3,7 @@ from collections.abc import Mapping, Sequence
 
 from systolith.hw.config import Config
 from systolith.hw.isa import Command, Engine
+from systolith.sw.estimate.compact import estimate_compact
 from systolith.sw.estimate.external import ExternalMemory
 from systolith.sw.estimate.machine import Machine
 from systolith.sw.estimate.result import Estimate, Timing, counters_of
@@ -25,8 +26,12 @@ def estimate(config: Config, streams: Mapping[Engine, Sequence[Command]],
     ------
     StuckError
         When the commands wait for each other.
+    ConfigError
+        When a compact core's commands do not fit its queues.
     """
     external = external or ExternalMemory()
+    if config.compact:
+        return estimate_compact(config, streams, external)
     records = Machine(config, streams, external).run()
     work = work_of(streams, config, external.gap(config))
     timings = {engine: [Timing(each.accepted + 1, each.end, each.retired) for each in kept]

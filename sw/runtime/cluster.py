@@ -1,8 +1,8 @@
 """The abstract cluster: all cores of a chip with a mesh, their memories and the shared one."""
 import abc
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
-from systolith.hw.config import Config
+from systolith.hw.config import Config, ConfigError
 from systolith.hw.isa import Engine
 from systolith.sw.runtime.device import DEFAULT_MAX_CYCLES, Counters, Device, DeviceError, Queues
 
@@ -10,6 +10,23 @@ from systolith.sw.runtime.device import DEFAULT_MAX_CYCLES, Counters, Device, De
 def core_name(config: Config, core: int) -> str:
     """How messages name a core: its number and its place in the mesh."""
     return f"core {core} (x {core % config.mesh_width}, y {core // config.mesh_width})"
+
+
+def switched_off(config: Config, cores: Collection[int]) -> frozenset[int]:
+    """The numbers of cores that are switched off, checked.
+
+    Raises
+    ------
+    ConfigError
+        When the chip has no such core, or none that is on.
+    """
+    for core in sorted(cores):
+        if not 0 <= core < config.cores:
+            raise ConfigError(f"core {core} cannot be left out: {config.name!r} has cores 0 to "
+                              f"{config.cores - 1}")
+    if len(set(cores)) == config.cores:
+        raise ConfigError(f"all {config.cores} cores of {config.name!r} are left out; leave one on")
+    return frozenset(cores)
 
 
 class ClusterError(DeviceError):
@@ -43,12 +60,16 @@ class Cluster(abc.ABC):
     cores : sequence of Device
         By number. Each offers the memories, counters and reset of one core; ``"ext"`` is the same
         memory in all of them.
+    off : frozenset of int
+        Cores that are switched off, in reset all the time. They run nothing, only ``"ext"`` can be
+        read and written by them, and what others send to them is lost.
     """
 
     #: Name under which the command line knows it.
     name: str
     config: Config
     cores: Sequence[Device]
+    off: frozenset[int] = frozenset()
 
     @abc.abstractmethod
     def run_words(self, queues: Sequence[Mapping[Engine, Sequence[int]]]) -> None:
@@ -57,7 +78,8 @@ class Cluster(abc.ABC):
         Raises
         ------
         ValueError
-            When there are not as many mappings as cores.
+            When there are not as many mappings as cores, or one has commands for a core that is
+            switched off.
         """
 
     @abc.abstractmethod
@@ -74,16 +96,41 @@ class Cluster(abc.ABC):
 
     def reset(self) -> None:
         """Reset every core. Memories keep their content."""
-        for core in self.cores:
-            core.reset()
+        for number, core in enumerate(self.cores):
+            if number not in self.off:
+                core.reset()
 
     def run(self, queues: Sequence[Queues]) -> None:
         """Encode and start commands, one mapping a core. :meth:`wait` must follow."""
         self.run_words([{engine: [word for command in commands for word in command.encode()]
                          for engine, commands in each.items()} for each in queues])
 
-    def check_queues(self, queues: Sequence[object]) -> None:
-        """Raise ValueError when there are not as many mappings of queues as cores."""
+    def check_queues(self, queues: Sequence[Mapping[Engine, Sequence[int]]]) -> None:
+        """Raise ValueError when there are not as many mappings of queues as cores, or a core that
+        is switched off has something to do."""
         if len(queues) != self.config.cores:
             raise ValueError(f"{len(queues)} sets of queues for {self.config.cores} cores; give "
                              "each core one, empty where it has nothing to do")
+        for core in sorted(self.off):
+            if any(queues[core].values()):
+                raise ValueError(f"{core_name(self.config, core)} is switched off, but has "
+                                 "commands; compile for the other cores")
+
+
+class Alone(Cluster):
+    """A device as a cluster of one core.
+
+    Parameters
+    ----------
+    device : Device
+    """
+
+    def __init__(self, device: Device):
+        self.name, self.config, self.cores = device.name, device.config, [device]
+
+    def run_words(self, queues: Sequence[Mapping[Engine, Sequence[int]]]) -> None:
+        self.check_queues(queues)
+        self.cores[0].run_words(queues[0])
+
+    def wait(self, max_cycles: int = DEFAULT_MAX_CYCLES) -> list[Counters]:
+        return [self.cores[0].wait(max_cycles)]

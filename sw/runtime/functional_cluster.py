@@ -1,5 +1,5 @@
 """The functional cluster: cores of a mesh in NumPy, bit for bit as the hardware."""
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 
 import numpy as np
@@ -7,7 +7,7 @@ import numpy as np
 from systolith.hw.config import Config
 from systolith.hw.isa import Command, Engine, Remote, Send
 from systolith.sw.reference.addressing import targets
-from systolith.sw.runtime.cluster import Cluster, ClusterError, core_name
+from systolith.sw.runtime.cluster import Cluster, ClusterError, core_name, switched_off
 from systolith.sw.runtime.device import DEFAULT_MAX_CYCLES, Counters, DeviceError, StuckError
 from systolith.sw.runtime.execute import Memories, send
 from systolith.sw.runtime.functional import FunctionalDevice
@@ -23,16 +23,23 @@ class FunctionalCluster(Cluster):
     ----------
     config : Config
         Of any number of cores; a single one knows no mesh, its SEND is ILLEGAL.
+    off : collection of int
+        Cores that are switched off.
+
+    Raises
+    ------
+    ConfigError
+        When there is no such core, or none that is on.
     """
 
     name = "functional"
 
-    def __init__(self, config: Config):
-        self.config = config
+    def __init__(self, config: Config, *, off: Collection[int] = ()):
+        self.config, self.off = config, switched_off(config, off)
         ext = np.zeros(config.ext_bytes, np.uint8)
         self.cores: list[_Node] = []
         for number in range(config.cores):
-            self.cores.append(_Node(config, number, self.cores, Memories.empty(config, ext)))
+            self.cores.append(_Node(number, self, Memories.empty(config, ext)))
 
     def run_words(self, queues: Sequence[Mapping[Engine, Sequence[int]]]) -> None:
         self.check_queues(queues)
@@ -59,9 +66,9 @@ class FunctionalCluster(Cluster):
 class _Node(FunctionalDevice):
     """A core whose remote commands reach the other ones."""
 
-    def __init__(self, config: Config, number: int, nodes: Sequence["_Node"], memories: Memories):
-        super().__init__(config, memories=memories)
-        self.number, self._nodes = number, nodes
+    def __init__(self, number: int, cluster: FunctionalCluster, memories: Memories):
+        super().__init__(cluster.config, memories=memories)
+        self.number, self._cluster = number, cluster
 
     def advance(self) -> bool:
         """One turn of a core that has not stopped; whether anything happened."""
@@ -75,7 +82,8 @@ class _Node(FunctionalDevice):
     def execute(self, command: Command) -> tuple[int, int]:
         if not isinstance(command, Remote):
             return super().execute(command)
-        reached = [self._nodes[target] for target in targets(command, self.config)]
+        reached = [self._cluster.cores[target] for target in targets(command, self.config)
+                   if target not in self._cluster.off]
         data = 0
         if isinstance(command, Send):
             data = command.rows * command.row_bytes

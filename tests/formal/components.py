@@ -12,7 +12,7 @@ from systolith.hw.link.baud import baud_step
 from systolith.hw.mesh.config import MeshConfig
 from systolith.hw.mesh.route import Port
 from systolith.hw.sdram.timing import WORD_BYTES, SdramChip, SdramTiming
-from tests.formal.sizes import CONFIG
+from tests.formal.sizes import COMPACT, CONFIG
 
 CLOCK_HZ = 1_000_000
 #: Of the bit timers of the link, for eight cycles a bit.
@@ -31,15 +31,20 @@ BURST = CONFIG.bus_bytes // WORD_BYTES
 ARGUMENTS = {
     "Accesses": {"chip": CHIP, "depth": 2},
     "AddressGenerator": {"place_bits": 2},
+    "Alu": {},
     "Bank": {"cycles": CYCLES, "burst": BURST, "row_bits": CHIP.row_bits},
     "BeatToWords": {"burst": BURST},
     "Beats": {"bus_bytes": CONFIG.bus_bytes},
     "BitTimer": {"step": STEP, "start": 0},
     "Bus": {"bus_bytes": CONFIG.bus_bytes},
     "CellRow": {"cols": CONFIG.cols, "hop": CONFIG.hop, "chain_width": CONFIG.chain_width},
+    "CompactArray": {"config": COMPACT},
+    "CompactCore": {"config": COMPACT},
+    "CompactLoops": {"config": COMPACT},
     "Columns": {"chip": CHIP, "cycles": CYCLES, "burst": BURST},
     "Counters": {"beat_bytes": CONFIG.bus_bytes},
     "Crc": {},
+    "Engine": {"code": [0], "constants": [0], "status_address": 12},
     "Executor": {"ext_bytes": CONFIG.ext_bytes, "bus_bytes": CONFIG.bus_bytes},
     "ExternalMerge": {"bus_bytes": CONFIG.bus_bytes, "count": 3, "reads": 4},
     "ExternalPort": {"bus_bytes": CONFIG.bus_bytes, "outstanding": 4},
@@ -56,6 +61,7 @@ ARGUMENTS = {
     "Link": {"clock_hz": CLOCK_HZ, "baud": CLOCK_HZ // 8, "ext_bytes": CONFIG.ext_bytes,
              "bus_bytes": CONFIG.bus_bytes},
     "Machine": {"config": CONFIG, "clock_hz": CLOCK_HZ, "baud": CLOCK_HZ // 8},
+    "Memories": {"config": COMPACT},
     "Memory": {"width": 16, "depth": 4},
     "Merge": {"width": 8, "count": 3},
     "Mesh": {"config": MESH},
@@ -68,11 +74,14 @@ ARGUMENTS = {
     "Rows": {"chip": CHIP},
     "ScalarUnit": {"latency": CONFIG.scalar_cycles},
     "Router": {"config": MESH},
+    "RowMultiplier": {},
     "Scheduler": {"chip": CHIP, "cycles": CYCLES, "burst": BURST},
     "Sdram": {"chip": CHIP, "clock_hz": 25e6, "bus_bytes": CONFIG.bus_bytes},
     "Semaphores": {"count": CONFIG.semaphores, "width": CONFIG.semaphore_width},
     "Sequencer": {"engine": isa.Engine.MATRIX, "layout": LAYOUTS[isa.Engine.MATRIX]},
+    "SharedRam": {},
     "SharedMemory": {"word_bytes": 8, "depth": 4, "bus_bytes": 4},
+    "Stage": {"shape": 8},
     "Startup": {"cycles": CYCLES, "burst": BURST},
     "SystemAnswer": {"word_bytes": 8, "bus_bytes": 4},
     "Uncore": {"config": CONFIG.replace(mesh_width=2)},

@@ -57,11 +57,13 @@ class MoverProof(wiring.Component):
 
     def _level(self, m, queue):
         """Elements of a queue; its counts are right, and it is never pushed when full."""
-        level, produced, consumed, ready, pushed, shown = (
+        level, produced, consumed, ready, pushed, shown, empty, full = (
             self._inside.signal(queue, name) for name in (
-                "level", "produced", "consumed", "i__ready", "i__valid", "o__valid"))
+                "level", "produced", "consumed", "i__ready", "i__valid", "o__valid", "empty",
+                "full"))
         m.d.comb += [holds(level <= BEATS_IN_FLIGHT), holds(implies(pushed, ready)),
                      holds(level == (produced - consumed)[:len(level)]),
+                     holds(empty == (level == 0)), holds(full == (level == BEATS_IN_FLIGHT)),
                      holds(implies(shown, level != 0))]
         return level
 
@@ -158,8 +160,7 @@ def test_mover():
 
 @pytest.mark.parametrize(("name", "old", "new"), [
     ("asks_for_too_many", "walk.valid & destinations.i.ready & (", "walk.valid & ("),
-    ("turns_too_early", "idle.eq((destinations.space == BEATS_IN_FLIGHT) & ~arrived)",
-     "idle.eq(destinations.space == BEATS_IN_FLIGHT)"),
+    ("turns_too_early", "idle.eq(destinations.empty & ~arrived)", "idle.eq(destinations.empty)"),
     ("sends_twice", "free.eq(~arrived | sent)", "free.eq(~arrived | (sent & beats.o.valid))"),
     ("loses_a_beat", "free.eq(~arrived | sent)", "free.eq(1)"),
     ("place_of_another", "destinations.o.ready.eq(meet),", "destinations.o.ready.eq(free),"),

@@ -41,7 +41,7 @@ class QueueProof(wiring.Component):
         m.d.sync += held.eq(held + push - pop)
         m.d.comb += [
             holds(held <= DEPTH), holds(queue.space == DEPTH - held),
-            holds(queue.i.ready == (held != DEPTH)),
+            holds(queue.i.ready == (held != DEPTH)), holds(queue.empty == (held == 0)),
             # Nothing is invented, and what is held shows up at once, from block RAM at the latest
             # one cycle later.
             holds(implies(queue.o.valid, held != 0)),
@@ -75,11 +75,12 @@ def test_queue(distributed):
 
 
 @pytest.mark.parametrize(("name", "old", "new"), [
-    ("accepts_one_too_many", "self.i.ready.eq(level != self._depth)", "self.i.ready.eq(1)"),
-    ("shows_a_push_too_early", "self.o.valid.eq(next_consumed != produced)",
-     "self.o.valid.eq(next_consumed != (produced + self.i.valid)[:len(produced)])"),
-    ("forgets_a_pop", "next_consumed.eq(consumed + pop)",
-     "next_consumed.eq(consumed + (pop & ~self.i.valid))"),
+    ("accepts_one_too_many", "self.i.ready.eq(~full)", "self.i.ready.eq(1)"),
+    ("shows_a_push_too_early", "following != produced, consumed != produced",
+     "following != produced, consumed != (produced + self.i.valid)[:len(produced)]"),
+    ("forgets_a_pop", "Mux(pop, following, consumed)",
+     "Mux(pop & ~self.i.valid, following, consumed)"),
+    ("forgets_what_it_holds", "pop & (level == 1)", "pop"),
     ("writes_elsewhere", "write.addr.eq(produced)", "write.addr.eq(produced | 1)"),
 ])
 def test_a_broken_queue_is_found(name, old, new, monkeypatch):

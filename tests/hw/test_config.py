@@ -36,6 +36,26 @@ def test_rejections(change, message):
     assert str(error.value) == message
 
 
+@pytest.mark.parametrize(("change", "message"), [
+    ({"rows": 4}, "rows of a compact core must be 8, not 4"),
+    ({"hop": 1}, "hop of a compact core must be 0, not 1"),
+    ({"act_depth": 1024}, "act_depth must be an integer from 16 to 512, not 1024"),
+    ({"ext_bytes": 0}, "ext_bytes must be a power of two from 4 to 131072, not 0"),
+    ({"bus_bytes": 8}, "bus_bytes must be a power of two from 4 to 4, not 8"),
+    ({"mesh_width": 2},
+     "a compact core is alone on its chip, but a mesh of 2 x 1 has 2 cores"),
+    ({"wgt_depth": 8192}, "weights, vector memory, constants, external memory and queues "
+     "of a compact core have 131072 bytes together, not 192440: lower a depth"),
+    ({"microarchitecture": "small"},
+     "microarchitecture must be one of full, compact, not 'small'"),
+    ({"microarchitecture": 1}, "microarchitecture must be a non-empty string, not 1"),
+])
+def test_rejections_of_a_compact_core(change, message):
+    with pytest.raises(ConfigError) as error:
+        get_config("ice40up5k").replace(**change)
+    assert str(error.value) == message
+
+
 def test_unknown_name_lists_those_that_exist():
     with pytest.raises(ConfigError) as error:
         get_config("huge")

@@ -12,7 +12,7 @@ import pyslang.driver
 import pytest
 
 from systolith.hw import isa
-from systolith.hw.config import Config, ConfigError, Region
+from systolith.hw.config import COMPACT_BYTES, Config, ConfigError, Region
 from systolith.hw.configs import CONFIGS, get_config
 from systolith.hw.generate import generate
 from systolith.sim.toolchain import find_verilator
@@ -75,6 +75,9 @@ def test_memories_of_the_manifest(chip):
     config, _, manifest, _ = chip
     memories = {memory["name"]: memory for memory in manifest["memories"]}
     assert len(memories) == len(manifest["memories"])
+    if config.compact:
+        _check_compact(config, memories)
+        return
     queue = memories["core0.control.matrix_queue.words"]
     assert (queue["depth"], queue["width"]) == (config.queue_depth, 32)
     assert (queue["read_ports"], queue["write_ports"]) == (1, 1)
@@ -84,6 +87,14 @@ def test_memories_of_the_manifest(chip):
     assert bits == {"activations": 8 * config.rows * config.act_depth,
                     "weights": 8 * config.rows * config.cols * config.wgt_depth,
                     "accumulator": 32 * config.cols * config.acc_depth}
+
+
+def _check_compact(config, memories):
+    bits = {word: sum(m["depth"] * m["width"] for name, m in memories.items()
+                      if name.startswith(f"core0.memories.{word}"))
+            for word in ("shared", "act_", "acc")}
+    assert bits == {"shared": 8 * COMPACT_BYTES, "act_": 8 * config.rows * config.act_depth,
+                    "acc": 32 * config.cols * config.acc_depth}
 
 
 def test_text_is_plain_and_names_no_machine(chip):

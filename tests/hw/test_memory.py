@@ -55,7 +55,8 @@ def test_memory(width, depth, granularity, port_cycles):
              "port_cycles": port_cycles}
     memory = Memory(**sizes)
     assert (memory.width, memory.depth, memory.granularity) == (width, depth, granularity)
-    simulate(memory, f"memory_{width}x{depth}_by_{granularity}_{port_cycles}", __name__, parameters=sizes)
+    simulate(memory, f"memory_{width}x{depth}_by_{granularity}_{port_cycles}", __name__,
+             parameters=sizes)
 
 
 @pytest.mark.parametrize(("changes", "error", "message"), [

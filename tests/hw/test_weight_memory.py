@@ -131,8 +131,8 @@ async def system_port_waits_for_its_bank_only(dut):
 def test_weight_memory(rows, cols, lanes, bus_bytes, port_cycles):
     sizes = {"rows": rows, "cols": cols, "lanes": lanes, "bus_bytes": bus_bytes,
              "port_cycles": port_cycles}
-    simulate(WeightMemory(config=make_config(**sizes)), f"wgt_{rows}x{cols}_{lanes}_{port_cycles}", __name__,
-             parameters=sizes)
+    simulate(WeightMemory(config=make_config(**sizes)),
+             f"wgt_{rows}x{cols}_{lanes}_{port_cycles}", __name__, parameters=sizes)
 
 
 def test_rejects_what_is_no_config():

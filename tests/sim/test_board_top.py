@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from systolith.hw.boards.boards import BOARDS
-from systolith.hw.config import ConfigError, Region
+from systolith.hw.config import Region
 from systolith.hw.configs import get_config
 from systolith.hw.frames import Space
 from systolith.hw.isa import Control, Engine, Load, Register, Store
@@ -115,13 +115,8 @@ def test_a_whole_language_model_runs_from_the_sdram_of_an_85f():
     assert moved > 1.9, "bytes a cycle of the two that are possible"
 
 
-def test_a_board_whose_cells_have_no_models_is_refused():
-    with pytest.raises(ConfigError, match=r"icebreaker cannot be simulated, .* --config ice40up5k"):
-        SimulatedTop(BOARDS["icebreaker"])
-
-
 @pytest.mark.parametrize(("arguments", "message"), [
-    (("--board", "none"), "unknown board"), (("--board", "icebreaker"), "cannot be simulated"),
+    (("--board", "none"), "unknown board"), (("--gates",), "--gates goes with --board"),
     (("--board", "ulx3s-25f", "--ext-bytes", 4096), "--ext-bytes does not go with --board")])
 def test_values_that_cannot_be_are_refused(arguments, message):
     outcome = run("virtual-board", *arguments)

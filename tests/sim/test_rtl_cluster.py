@@ -16,13 +16,16 @@ from systolith.hw.isa import (
     Store,
 )
 from systolith.sim.cluster_build import build_cluster
+from systolith.sim.harness import HarnessError
 from systolith.sim.rtl_cluster import RtlCluster
 from systolith.sw.compiler.schedule_mesh import schedule_mesh
+from systolith.sw.compiler.site import Site
 from systolith.sw.compiler.verifier import verify_mesh
 from systolith.sw.estimate import ExternalMemory
 from systolith.sw.runtime.cluster import ClusterError
-from systolith.sw.runtime.device import StuckError
+from systolith.sw.runtime.device import Counters, StuckError
 from systolith.sw.runtime.functional_cluster import FunctionalCluster
+from systolith.sw.runtime.mesh_program import MeshProgram
 from tests.random_mesh import REGIONS, commands
 
 CONFIG = get_config("tiny@2x2")
@@ -36,10 +39,14 @@ def cluster():
         yield chip
 
 
+def _on(cluster):
+    return [core for number, core in enumerate(cluster.cores) if number not in cluster.off]
+
+
 def fill(cluster, seed=0):
     """Random bytes at the beginning of all memories; the rest is zero."""
     rng = np.random.default_rng(seed)
-    for core in cluster.cores:
+    for core in _on(cluster):
         for region in (Region.ACT, Region.WGT, Region.VEC, Region.CONST, Region.ROW):
             core.write(region, 0, rng.bytes(512))
     cluster.cores[0].write("ext", 0, rng.bytes(EXT))
@@ -49,7 +56,7 @@ def snapshot(cluster, size=2048):
     """The beginning of all memories."""
     return [cluster.cores[0].read("ext", 0, EXT), *(
         core.read(region, 0, min(size, CONFIG.region_bytes(region)))
-        for core in cluster.cores for region in REGIONS)]
+        for core in _on(cluster) for region in REGIONS)]
 
 
 def streams(**cores):
@@ -228,6 +235,30 @@ def test_a_core_that_does_not_exist_is_a_fault_of_core_0(cluster):
         cluster.wait(LIMIT)
     error = failure.value
     assert (error.core, error.engine, error.cause) == (0, Engine.HOST, Cause.ADDRESS)
+
+
+@pytest.mark.parametrize("stall", [0, 40])
+@pytest.mark.parametrize("off", range(CONFIG.cores))
+def test_the_others_work_while_a_core_is_held_in_reset(off, stall):
+    """What is sent to it by the way is lost, and holds nothing up."""
+    site = Site.of(CONFIG, (off,))
+    program = site.place(MeshProgram(site.chip, schedule_mesh(
+        commands(np.random.default_rng(off), site.chip, 60), site.chip)))
+    functional = FunctionalCluster(CONFIG, off=(off,))
+    with RtlCluster(CONFIG, off=(off,), stall_percent=stall, seed=off) as chip:
+        for each in (chip, functional):
+            fill(each)
+            counters = program.run(each, 10 * LIMIT)
+            assert counters[off] == Counters()
+        assert snapshot(chip) == snapshot(functional)
+
+
+def test_a_core_that_is_off_takes_no_commands(cluster):
+    for each in (FunctionalCluster(CONFIG, off=(1,)), RtlCluster(CONFIG, off=(1,))):
+        with pytest.raises(ValueError, match=r"core 1 \(x 1, y 0\) is switched off"):
+            each.run(streams(c1=[Product(**PRODUCT)]))
+    with pytest.raises(HarnessError, match="core 4 cannot be switched off"):
+        cluster.harness.switch_off(4)
 
 
 def test_one_core_is_no_cluster():

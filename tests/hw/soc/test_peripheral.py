@@ -8,7 +8,7 @@ from amaranth import Value
 from amaranth.lib.wiring import In
 from cocotb.triggers import ClockCycles
 
-from systolith.hw.config import MEMORIES, Config, Region
+from systolith.hw.config import MEMORIES, Config, ConfigError, Region
 from systolith.hw.configs import get_config
 from systolith.hw.isa import Control, Engine, Load, Register, status_field
 from systolith.hw.soc.peripheral import Peripheral
@@ -172,3 +172,5 @@ def test_the_page_tells_the_cycles_of_an_access():
 def test_rejects():
     with pytest.raises(TypeError, match="config must be a Config, not None"):
         Peripheral(config=None)
+    with pytest.raises(ConfigError, match="'ice40up5k' has a compact core with its external"):
+        Peripheral(config=get_config("ice40up5k"))

@@ -7,10 +7,9 @@ import pytest
 
 from tests.sim.cli.invoke import systolith
 
-COMMANDS = ("run", "similarity", "eval", "generate", "disasm", "verify", "bench", "trace",
-            "estimate", "energy", "scaling", "configs", "doctor", "boards", "bitstream", "timing",
-            "flash",
-            "board-test", "virtual-board")
+COMMANDS = ("run", "similarity", "eval", "place", "generate", "disasm", "verify", "bench",
+            "trace", "estimate", "energy", "scaling", "configs", "doctor", "boards", "bitstream",
+            "timing", "flash", "board-test", "virtual-board")
 
 
 @pytest.mark.parametrize("command", COMMANDS)

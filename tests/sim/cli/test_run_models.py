@@ -8,7 +8,7 @@ from tests.sim.cli.invoke import check_refused, result_of, systolith
 
 WHOLE_KEYS = {
     "model", "prompt", "text", "prompt_tokens", "tokens", "config", "device", "stall", "seed",
-    "memory",
+    "memory", "without_cores",
     "bit_exact", "cycles", "macs", "peak_macs_per_cycle", "utilization", "engines", "move_bytes",
     "prefill", "decode", "parts", "choices", "columned", "seconds"}
 
@@ -99,9 +99,10 @@ def test_sentences_are_embedded(sentences):
 
 
 def test_an_encoder_needs_texts():
-    for arguments in ((), ("--prompt", "hi"), ("hi",)):
+    for arguments in ((), ("--prompt", "hi"), ("hi", "--tokens", "3"), ("--layer", "0")):
         check_refused(systolith("run", "minilm", *arguments), 2,
-                      "minilm is a sentence encoder: give it texts with --text FILE")
+                      "minilm is a sentence encoder: give it a text, or --text FILE with one")
+    check_refused(systolith("run", "minilm", " "), 2, "the text is empty")
 
 
 def test_similarity_tells_related_from_unrelated():
@@ -122,6 +123,7 @@ def test_mistakes_with_sentences(sentences, tmp_path):
     for arguments, text in (
             ((empty,), "empty.txt has no text; write one a line"),
             ((binary,), "binary.txt is no text in UTF-8"),
-            ((sentences, "--tokens", "3"), "--text is for sentence encoders"),
+            ((sentences, "--prompt", "hi"), "--text has the texts: leave out PROMPT"),
+            ((sentences, "--placement", "texts"), "placement 'texts' needs several cores"),
             ((tmp_path / "none.txt",), "does not exist")):
         check_refused(systolith("run", "minilm", "--text", *arguments), 2, text)

@@ -6,6 +6,7 @@ from typer.testing import CliRunner
 
 from systolith.hw.boards.boards import BOARDS
 from systolith.sim.cli import app
+from systolith.sim.flow import board_netlist
 from systolith.sim.flow import build as flow
 from systolith.sim.flow.tools import FlowError
 from systolith.sim.progress import Progress
@@ -27,7 +28,7 @@ def _small(cache, tmp_path, monkeypatch):
     """A machine that is built in seconds, in a folder of its own."""
     monkeypatch.setenv("SYSTOLITH_CACHE", str(cache))
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(flow, "machine_of", Echo)
+    monkeypatch.setattr(board_netlist, "machine_of", lambda board, **_: Echo(board))
 
 
 def build(board, **options):

@@ -9,8 +9,8 @@ from systolith.hw.boards.boards import BOARDS
 from systolith.hw.boards.top import MACHINE, SDRAM
 from systolith.hw.sdram.sdram import Sdram
 from systolith.hw.verilog import to_verilog
+from systolith.sim.flow import board_netlist, synthesis
 from systolith.sim.flow import build as flow
-from systolith.sim.flow import synthesis
 from systolith.sim.flow.tools import warm
 from systolith.sim.progress import Progress
 
@@ -59,7 +59,7 @@ def test_the_controller_is_small(tmp_path):
 def test_the_controller_with_its_pads_meets_the_boards_clock(tmp_path, monkeypatch):
     monkeypatch.setenv("SYSTOLITH_CACHE", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(flow, "machine_of", Exerciser)
+    monkeypatch.setattr(board_netlist, "machine_of", lambda board, **_: Exerciser(board))
     built = flow.build(BOARD, seeds=[1], jobs=1, force=False, progress=Progress(quiet=True))
     report = json.loads((built.bitstream.parent / "report.json").read_text())
     assert report["mhz"] >= LEAST_MHZ

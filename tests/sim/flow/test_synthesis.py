@@ -1,7 +1,6 @@
 """What Yosys makes of a whole core: which memories are block RAM, which multipliers are registered.
 """
 import json
-from collections import Counter
 
 import pytest
 
@@ -9,26 +8,12 @@ from systolith.hw.chip import Chip
 from systolith.hw.config import Config
 from systolith.hw.verilog import to_verilog
 from systolith.sim.flow.netlist import Netlist
-from systolith.sim.flow.synthesis import block_rams, plain_path, script, synthesize
+from systolith.sim.flow.synthesis import script, synthesize
+from tests.sim.flow.memories import check_memories
 
 CONFIG = Config(name="small", rows=4, cols=4, lanes=2, act_depth=512, wgt_depth=512,
                 acc_depth=1024, vec_depth=1024, const_depth=512, row_depth=512, queue_depth=256,
                 ext_bytes=1 << 16)
-
-#: A block RAM of the ECP5, used with whole bytes: bits, and widest word.
-BITS, WIDTH = 1 << 14, 32
-#: Smaller memories, rings and signals in flight, may be in LUTs.
-SMALL = 1 << 10
-
-
-def expected(memories):
-    """Block RAMs that each memory needs: enough bits, and words as wide."""
-    counts = Counter()
-    for memory in memories:
-        bits = memory.depth * memory.width
-        if bits > SMALL:
-            counts[plain_path(memory.name)] += max(-(-bits // BITS), -(-memory.width // WIDTH))
-    return counts
 
 
 @pytest.mark.slow
@@ -37,13 +22,7 @@ def test_every_memory_of_a_core_is_block_ram_and_every_multiplier_registered(tmp
     (tmp_path / "chip.v").write_text(design.text)
     counts = synthesize("ecp5", folder=tmp_path, source="chip.v", top="chip")
     netlist = Netlist(json.loads((tmp_path / "netlist.json").read_text()), top="chip")
-    found = block_rams("ecp5", netlist)
-    # Words of 36 bits, with parity, fit one block RAM each.
-    assert {name: number for name, number in expected(design.memories).items()
-            if not name.endswith(("destinations.words",))} == {
-        name: number for name, number in found.items()
-        if not name.endswith(("destinations.words",))}
-    assert counts["bram"] == found.total()
+    check_memories("ecp5", netlist, design.memories)
     assert counts["dsp"] == CONFIG.rows * CONFIG.cols + 6 * CONFIG.lanes
     for name, cell in netlist.of_type("MULT18X18D"):
         for register in ("INPUTA", "INPUTB", "OUTPUT"):

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from systolith.sim.flow import tools
-from systolith.sim.flow.tools import FlowError, FlowTool, find_tool
+from systolith.sim.flow.tools import FlowError, FlowTool, find_tool, share_folder
 
 
 @pytest.fixture(autouse=True)
@@ -60,3 +60,9 @@ def test_only_packaged_tools_are_warmed(monkeypatch):
     monkeypatch.setattr(subprocess, "run", lambda command, **_: started.append(command[-2]))
     tools.warm("ice40", tools.Progress(quiet=True))
     assert started == ["nextpnr-ice40", "icepack"]
+
+
+def test_yosys_models_are_found(tmp_path):
+    native = FlowTool("yosys", (str(tmp_path / "bin" / "yosys"),), "1")
+    assert share_folder(native) == tmp_path / "share" / "yosys"
+    assert (share_folder(find_tool("yosys")) / "ice40" / "cells_sim.v").is_file()

@@ -1,0 +1,86 @@
+"""The engine's instructions: 16 bits each, one definition for the hardware and the assembler.
+
+Bit 15 clear: operation in bits 14:10, view of the operand in bits 9:8, register in bits 7:0.
+Bit 15 set: condition in bits 14:11, target in bits 10:0.
+"""
+import enum
+
+#: Bits of an instruction's address, and registers.
+CODE_BITS = 11
+REGISTERS = 256
+
+
+class Op(enum.IntEnum):
+    """Operations on accumulator A, fraction M, counter N and the operand B.
+
+    ``LD``, ``AND``, ``OR``: A = B, A & B, A | B. ``ADD``, ``SUB``, ``CMP`` (SUB that keeps A) set
+    carry (of ``SUB``: no borrow) and less. ``ST``: register = A. ``SETM``: M = B. ``SETN``: N = B.
+    ``MUL``: N times, at least once, add B where the lowest bit of M is set, and shift ``A:M``
+    right. ``SHR``, ``SHL``: shift ``A:M`` N times, at least once. ``RD``: read the memory at B,
+    which is the source ``MEMORY`` for the next instruction alone. ``WRW``, ``WRH``, ``WRB``: write
+    A, its half or byte, at B. ``OUT``: A to the place of the array that the register field names.
+    ``ACK``: the host's request is done. ``REPLY``: so it is, and A is the answer. ``GO``: go on at
+    the address in A.
+    """
+
+    LD = 0
+    AND = 1
+    OR = 2
+    ADD = 3
+    SUB = 4
+    CMP = 5
+    ST = 6
+    SETM = 7
+    SETN = 8
+    MUL = 9
+    SHR = 10
+    SHL = 11
+    RD = 12
+    WRW = 13
+    WRH = 14
+    WRB = 15
+    OUT = 16
+    ACK = 17
+    REPLY = 18
+    GO = 19
+
+
+class View(enum.IntEnum):
+    """What of a word is the operand: all of it, or a half without a sign."""
+
+    WORD = 0
+    LOW = 1
+    HIGH = 2
+
+
+class Source(enum.IntEnum):
+    """Registers that are no registers."""
+
+    MEMORY = 0xF0
+    HOST_ADDRESS = 0xF1
+    HOST_DATA = 0xF2
+    CYCLES = 0xF3
+    RETURN = 0xF4
+    FRACTION = 0xF5
+
+
+class Condition(enum.IntEnum):
+    """When a branch is taken. ``CALL`` always, and it keeps the address after it."""
+
+    ALWAYS = 0
+    CALL = 1
+    ZERO = 2
+    NONZERO = 3
+    NEGATIVE = 4
+    POSITIVE = 5
+    LESS = 6
+    CARRY = 7
+    QUIET = 8
+    BUSY = 9
+    EVEN = 10
+
+
+#: Places of ``OUT`` beyond those of the loops: bit 0 lets the cycles be counted; the word that the
+#: host reads from STATUS.
+OUT_COUNT = 16
+OUT_STATUS = 32

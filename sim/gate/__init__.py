@@ -1,0 +1,1 @@
+"""Gate level: the netlists that go into FPGAs, as Verilog for simulation."""

@@ -1,0 +1,111 @@
+"""The ways in which a machine of several cores runs an encoder, by the names that users give them.
+
+A way takes an encoder and the cores that there are, and gives a program for the machine. What it
+compiles need not know where the cores are, see :mod:`systolith.sw.compiler.site`.
+"""
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from systolith.hw.config import ConfigError
+from systolith.sw.compiler.site import Site
+from systolith.sw.encoder.mesh import compile_encoder_mesh
+from systolith.sw.encoder.placed import PlacedEncoder, PlacedText
+from systolith.sw.encoder.placed_pipeline import PlacedPipeline, texts_of
+from systolith.sw.encoder.side_by_side import compile_encoder_side_by_side
+from systolith.sw.reference.encoder import QuantizedEncoder
+
+
+@dataclass(frozen=True)
+class Placement:
+    """A way to run an encoder on several cores.
+
+    Parameters
+    ----------
+    about : str
+        What is shared out, for help and messages.
+    compile : function of (model, site, length, name)
+        The program for texts of so many tokens.
+    at_once : function of (site)
+        Texts that run at the same time.
+    """
+
+    about: str
+    compile: Callable[[QuantizedEncoder, Site, int, str], PlacedEncoder]
+    at_once: Callable[[Site], int]
+
+
+def _by_positions(model: QuantizedEncoder, site: Site, length: int, name: str) -> PlacedEncoder:
+    """A short text gets positions that are no tokens, so that each core has a tile of them."""
+    chip = site.chip
+    least = (chip.cores - 1) * max(chip.rows, chip.cols) + 1
+    return PlacedText.on(site, compile_encoder_mesh(
+        model, chip, length=max(length, min(least, model.positions)), valid=length, name=name))
+
+
+def _side_by_side(model: QuantizedEncoder, site: Site, length: int, name: str) -> PlacedEncoder:
+    return compile_encoder_side_by_side(model, site, length=length, name=name)
+
+
+def _by_layers(model: QuantizedEncoder, site: Site, length: int, name: str) -> PlacedEncoder:
+    return PlacedPipeline.on(site, model, length, name)
+
+
+#: By name; the first is taken where the user names none.
+PLACEMENTS = {
+    "positions": Placement("each core has a part of a text's positions", _by_positions,
+                           lambda site: 1),
+    "layers": Placement("each core has some layers, texts go from core to core", _by_layers,
+                        texts_of),
+    "texts": Placement("each core has a text of its own", _side_by_side,
+                       lambda site: len(site.cores)),
+}
+
+
+def placement_of(name: str | None) -> Placement:
+    """The placement of that name; the first for None.
+
+    Raises
+    ------
+    ConfigError
+        When there is none; the message lists those that exist.
+    """
+    chosen = name or next(iter(PLACEMENTS))
+    if chosen not in PLACEMENTS:
+        raise ConfigError(f"an encoder has no placement {chosen!r}; choose one of " + ", ".join(
+            f"{each} ({placement.about})" for each, placement in PLACEMENTS.items()))
+    return PLACEMENTS[chosen]
+
+
+def texts_at_once(site: Site, placement: str | None) -> int:
+    """Texts that run at the same time.
+
+    Raises
+    ------
+    ConfigError
+        When there is no such placement, or it is given for a single core.
+    """
+    if site.config.cores > 1:
+        return placement_of(placement).at_once(site)
+    if placement is not None:
+        raise ConfigError(f"placement {placement!r} needs several cores, and {site.config.name!r} "
+                          "has one; choose a mesh such as 'mesh4'")
+    return 1
+
+
+def compile_encoder_placed(model: QuantizedEncoder, site: Site, *, length: int,
+                           name: str = "encoder", placement: str | None = None) -> PlacedEncoder:
+    """Compile an encoder for texts of ``length`` tokens on the cores of a site.
+
+    Parameters
+    ----------
+    placement : str, optional
+        One of :data:`PLACEMENTS`; the first by default.
+
+    Raises
+    ------
+    ConfigError
+        When there is no such placement.
+    CompileError
+        When the model cannot be placed so, or does not fit.
+    """
+    return placement_of(placement).compile(model, site, length, name)
