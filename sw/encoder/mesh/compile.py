@@ -19,7 +19,7 @@ from systolith.sw.compiler.verifier import verify_mesh
 from systolith.sw.encoder.compiled import EmbeddingResult, check_text, count_macs
 from systolith.sw.encoder.mesh.lowering import MeshLowering
 from systolith.sw.encoder.mesh.plan import plan_mesh
-from systolith.sw.encoder.mesh.share import shares_of
+from systolith.sw.encoder.mesh.share import Share, shares_of
 from systolith.sw.encoder.mesh.stream import MeshStream
 from systolith.sw.encoder.plan import Tiles
 from systolith.sw.encoder.shared_image import SharedImage
@@ -39,6 +39,8 @@ class CompiledMeshEncoder:
         Loads the weights that stay in the cores, once for all texts.
     program : MeshProgram
     model : QuantizedEncoder
+    shares : sequence of Share
+        What each core of the chip does.
     positions : sequence of sequence of int
         Those whose words each core loads, in this order.
     valid : int
@@ -50,6 +52,7 @@ class CompiledMeshEncoder:
     setup: MeshProgram
     program: MeshProgram
     model: QuantizedEncoder
+    shares: Sequence[Share]
     positions: Sequence[Sequence[int]]
     valid: int
     words: Place
@@ -124,5 +127,5 @@ def compile_encoder_mesh(model: QuantizedEncoder, config: Config, *, length: int
         verify_mesh(config, queues)
     setup = MeshProgram(config, loads, {0: image.sections}, name)
     program = MeshProgram(config, commands, {}, name, count_macs(model, config, length, valid))
-    return CompiledMeshEncoder(setup, program, model, embedded, valid, streams[0].words,
+    return CompiledMeshEncoder(setup, program, model, shares, embedded, valid, streams[0].words,
                                streams[0].output)

@@ -91,9 +91,22 @@ def _columns(layer: Projection, columns: slice) -> Projection:
                       bias=None if layer.bias is None else layer.bias[columns])
 
 
+def grid(config: Config) -> tuple[int, int]:
+    """Cores of a row, and rows: up to :data:`MOST_COLUMNS` cores form one row, more are rows as
+    those of the mesh."""
+    if config.cores <= MOST_COLUMNS:
+        return config.cores, 1
+    return config.mesh_width, config.mesh_height
+
+
+def least_length(config: Config) -> int:
+    """Positions with which every row of cores has some: whole tiles are shared out."""
+    return (grid(config)[1] - 1) * max(config.rows, config.cols) + 1
+
+
 def shares_of(model: QuantizedEncoder, config: Config, length: int) -> list[Share]:
     """A share for each core of a chip; no other core has more positions, heads or columns than the
-    first. Up to :data:`MOST_COLUMNS` cores form one row, more are rows as those of the mesh.
+    first.
 
     Raises
     ------
@@ -101,12 +114,12 @@ def shares_of(model: QuantizedEncoder, config: Config, length: int) -> list[Shar
         When a row is too long, or there are fewer tiles of positions than rows.
     """
     width, height = config.mesh_width, config.mesh_height
-    columns, rows = (config.cores, 1) if config.cores <= MOST_COLUMNS else (width, height)
+    columns, rows = grid(config)
     if columns > MOST_COLUMNS:
         raise CompileError(f"a row of {config.name!r} has {columns} cores, but an encoder's heads "
                            f"are shared by at most {MOST_COLUMNS}, such as in 'mesh4' or 'mesh16'")
     granule = max(config.rows, config.cols)
-    least = (rows - 1) * granule + 1
+    least = least_length(config)
     if length < least:
         raise CompileError(f"length must be at least {least} on the {rows} rows of "
                            f"{config.name!r}, {granule} positions a row, not {length}; compile "
