@@ -148,7 +148,7 @@ class Accumulator(wiring.Component):
             word_latency=config.read_cycles, latency=config.system_read_latency)
         array_reads, vector_reads, system_reads = Signal(2), Signal(2), Signal(2)
         valid, address = stage
-        half_of_system = system.address[top]
+        half_of_system = system.read.address[top]
         half_of_read = delayed(m, read.address[-1], config.read_cycles, "half_of_read")
         for index, half in enumerate(halves):
             def here(top_bit, index=index):
@@ -156,12 +156,13 @@ class Accumulator(wiring.Component):
             m.d.comb += [
                 array_reads[index].eq(valid & source[0] & here(address[-1])),
                 vector_reads[index].eq(read.valid & here(read.address[-1])),
-                system_reads[index].eq(system.valid & ~system.write & here(half_of_system)),
+                system_reads[index].eq(system.read.valid & here(half_of_system)),
                 half.read.valid.eq(
                     array_reads[index] | vector_reads[index] | system_reads[index]),
                 half.read.address.eq(Mux(
                     array_reads[index], address[:-1],
-                    Mux(vector_reads[index], read.address[:-1], system.address[word_lsb:top]))),
+                    Mux(vector_reads[index], read.address[:-1],
+                        system.read.address[word_lsb:top]))),
             ]
         taken = array_reads | vector_reads
         free = ~Mux(half_of_system, taken[1], taken[0])
@@ -170,9 +171,9 @@ class Accumulator(wiring.Component):
             # As late as what the vector unit reads of the other memories.
             read.data.eq(delayed(m, Mux(half_of_read, words[1], words[0]), config.port_cycles,
                                  "vector_data")),
-            system.ready.eq(system.write | free),
-            answer.accept.eq(system.valid & ~system.write & free),
-            answer.lane.eq(Cat(system.address[bus:word_lsb], half_of_system)),
+            system.read.ready.eq(free), system.write.ready.eq(1),
+            answer.accept.eq(system.read.valid & free),
+            answer.lane.eq(Cat(system.read.address[bus:word_lsb], half_of_system)),
             answer.word.eq(Cat(words)),
-            system.read_data.eq(answer.read_data),
+            system.read.data.eq(answer.read_data),
         ]

@@ -15,8 +15,8 @@ class ActivationMemory(wiring.Component):
     """Words of ``rows`` bytes; byte ``r`` of a word belongs to row ``r`` of the array.
 
     One read and one write a cycle. The array reads and the vector unit writes without ever
-    waiting; host and mover get the cycles that are left. Byte ``r`` of word ``w`` has the system
-    address ``w * rows + r``.
+    waiting; host, mover and mesh get the cycles that are left. Byte ``r`` of word ``w`` has the
+    system address ``w * rows + r``.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ class ActivationMemory(wiring.Component):
     write : In(ActivationWritePort)
         Writes of the vector unit, readable from the next cycle on.
     system : In(SystemPort)
-        Host and mover.
+        Host, mover and mesh.
     """
 
     def __init__(self, *, config):
@@ -48,9 +48,11 @@ class ActivationMemory(wiring.Component):
         config, system = self._config, self.system
         lanes = config.rows // config.bus_bytes
         word_lsb = exact_log2(config.word_bytes(Region.ACT))
-        lane = system.address[exact_log2(config.bus_bytes):word_lsb]
-        word = system.address[word_lsb:word_lsb + exact_log2(config.act_depth)]
-
+        read, write = system.read, system.write
+        (read_lane, read_word), (write_lane, write_word) = (
+            (address[exact_log2(config.bus_bytes):word_lsb],
+             address[word_lsb:word_lsb + exact_log2(config.act_depth)])
+            for address in (read.address, write.address))
         m.submodules.memory = memory = Memory(width=8 * config.rows, depth=config.act_depth,
                                               port_cycles=config.port_cycles)
         m.submodules.answer = answer = SystemAnswer(word_bytes=config.rows,
@@ -60,13 +62,13 @@ class ActivationMemory(wiring.Component):
         late = Signal(8 * config.rows, reset_less=True)
         m.d.sync += late.eq(memory.read.data)
         m.d.comb += [
-            system.ready.eq(Mux(system.write, ~self.write.valid, ~self.array.valid)),
-            answer.accept.eq(system.valid & ~system.write & ~self.array.valid),
-            answer.lane.eq(lane),
+            read.ready.eq(~self.array.valid), write.ready.eq(~self.write.valid),
+            answer.accept.eq(read.valid & read.ready),
+            answer.lane.eq(read_lane),
             answer.word.eq(late),
-            system.read_data.eq(answer.read_data),
+            read.data.eq(answer.read_data),
             memory.read.valid.eq(self.array.valid | answer.accept),
-            memory.read.address.eq(Mux(self.array.valid, self.array.address, word)),
+            memory.read.address.eq(Mux(self.array.valid, self.array.address, read_word)),
             self.array.data.eq(late),
         ]
         with m.If(self.write.valid):
@@ -77,10 +79,10 @@ class ActivationMemory(wiring.Component):
                     config.rows // config.lanes)),
             ]
         with m.Else():
-            mask = Mux(system.valid & system.write, system.mask, 0)
+            mask = Mux(write.valid, write.mask, 0)
             m.d.comb += [
-                memory.write.mask.eq(placed(mask, one_hot(m, lane, lanes, name="lane"))),
-                memory.write.address.eq(word),
-                memory.write.data.eq(system.data.replicate(lanes)),
+                memory.write.mask.eq(placed(mask, one_hot(m, write_lane, lanes, name="lane"))),
+                memory.write.address.eq(write_word),
+                memory.write.data.eq(write.data.replicate(lanes)),
             ]
         return m

@@ -27,11 +27,13 @@ class BusMaster(wiring.Signature):
 
 
 class Bus(wiring.Component):
-    """Connects the masters to the system ports, one request a cycle, combinationally.
+    """Connects the masters to the system ports, combinationally.
 
-    Of two masters, the host goes first. Three are served in turn, so that each waits for one
-    request of each other at most: two of them can ask in every cycle. A request that a memory has
-    seen and not accepted stays, as the rule of :class:`SystemPort` wants it.
+    Two masters share it, the host first, one request a cycle. Three have a way for reads and one
+    for writes, each a request a cycle: so a core sends while it receives. On each of them they are
+    served in turn, so that each waits for one request of each other at most: two of them can ask in
+    every cycle. A request that a memory has seen and not accepted stays, as the rule of
+    :class:`SystemPort` wants it.
 
     Parameters
     ----------
@@ -63,26 +65,30 @@ class Bus(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         masters = [getattr(self, name) for name in self._names]
-        choice = Signal(range(len(masters)))
         if len(masters) == len(MASTERS):
+            choice = Signal(range(len(masters)))
             self._host_first(m, choice)
+            read_choice = write_choice = choice
         else:
-            self._in_turn(m, choice, masters)
-        master = BusMaster(bus_bytes=self._bus_bytes).create(path=("chosen",))
-        with m.Switch(choice):
-            for index, each in enumerate(masters):
-                with m.Case(index) if index + 1 < len(masters) else m.Default():
-                    self._choose(m, master, each)
+            read_choice, write_choice = (
+                self._in_turn(m, masters, [master.valid & (master.write == write)
+                                           for master in masters], name)
+                for write, name in enumerate(("read", "write")))
+        reads, reads_ready = self._way(m, masters, read_choice, "read")
+        writes, writes_ready = self._way(m, masters, write_choice, "write")
+        for index, master in enumerate(masters):
+            m.d.comb += master.ready.eq(
+                Mux(master.write, writes_ready & (write_choice == index),
+                    reads_ready & (read_choice == index)))
         for region, port in self._ports():
-            selected = master.region == region
             m.d.comb += [
-                port.valid.eq(master.valid & selected), port.write.eq(master.write),
-                port.address.eq(master.address), port.mask.eq(master.mask),
-                port.data.eq(master.data),
+                port.read.valid.eq(reads.valid & ~reads.write & (reads.region == region)),
+                port.write.valid.eq(writes.valid & writes.write & (writes.region == region)),
+                port.read.address.eq(reads.address), port.write.address.eq(writes.address),
+                port.write.mask.eq(writes.mask), port.write.data.eq(writes.data),
             ]
-            with m.If(selected):
-                m.d.comb += master.ready.eq(port.ready)
-        self._answer(m, master, masters, choice)
+        self._answer(m, reads.valid & ~reads.write & reads_ready, reads.region, masters,
+                     read_choice)
         return m
 
     def _host_first(self, m, choice):
@@ -90,10 +96,12 @@ class Bus(wiring.Component):
         m.d.comb += choice.eq(Mux(held, 1, ~self.host.valid))
         m.d.sync += held.eq(self.mover.valid & choice & ~self.mover.ready)
 
-    def _in_turn(self, m, choice, masters):
-        """The next after the one served last that asks; who was not accepted goes on."""
-        last, held = Signal(range(len(masters))), Signal()
-        asks = Cat(master.valid for master in masters)
+    def _in_turn(self, m, masters, asks, name):
+        """The choice of a way: the next after the one served last that asks; who was not accepted
+        goes on."""
+        choice = Signal(range(len(masters)), name=f"{name}_choice")
+        last = Signal.like(choice, name=f"{name}_last")
+        held = Signal(name=f"{name}_held")
         m.d.comb += choice.eq(last)
         with m.Switch(last):
             for index in range(len(masters)):
@@ -101,24 +109,40 @@ class Bus(wiring.Component):
                     after = [(index + step) % len(masters) for step in range(len(masters), 0, -1)]
                     # The last assignment counts, so the next one comes last.
                     for other in after:
-                        with m.If(masters[other].valid & ~held):
+                        with m.If(asks[other] & ~held):
                             m.d.comb += choice.eq(other)
-        accepted = Cat(master.valid & master.ready for master in masters)
-        m.d.sync += held.eq(asks.any() & ~accepted.any())
-        with m.If(asks.any()):
+        served, waits = Signal(name=f"{name}_served"), Signal(name=f"{name}_waits")
+        with m.Switch(choice):
+            for index, master in enumerate(masters):
+                with m.Case(index):
+                    m.d.comb += [served.eq(asks[index] & master.ready),
+                                 waits.eq(asks[index] & ~master.ready)]
+        # A master that halts takes its request back.
+        m.d.sync += held.eq(waits)
+        with m.If(served | waits):
             m.d.sync += last.eq(choice)
+        return choice
 
-    def _choose(self, m, chosen, master):
-        m.d.comb += [
-            chosen.valid.eq(master.valid), chosen.write.eq(master.write),
-            chosen.region.eq(master.region), chosen.address.eq(master.address),
-            chosen.mask.eq(master.mask), chosen.data.eq(master.data),
-            master.ready.eq(chosen.ready),
-        ]
+    def _way(self, m, masters, choice, name):
+        """The request of the chosen master, and whether its memory would accept it on this way."""
+        chosen = BusMaster(bus_bytes=self._bus_bytes).create(path=(name,))
+        ready = Signal(name=f"{name}_ready")
+        with m.Switch(choice):
+            for index, master in enumerate(masters):
+                with m.Case(index) if index + 1 < len(masters) else m.Default():
+                    m.d.comb += [
+                        chosen.valid.eq(master.valid), chosen.write.eq(master.write),
+                        chosen.region.eq(master.region), chosen.address.eq(master.address),
+                        chosen.mask.eq(master.mask), chosen.data.eq(master.data),
+                    ]
+        for region, port in self._ports():
+            with m.If(chosen.region == region):
+                m.d.comb += ready.eq(getattr(port, name).ready)
+        return chosen, ready
 
-    def _answer(self, m, master, masters, choice):
+    def _answer(self, m, read, region, masters, choice):
         """Follow each accepted read for its latency: which memory, which master."""
-        read, region, whose = master.valid & master.ready & ~master.write, master.region, choice
+        whose = choice
         for stage in range(1, self._read_latency + 1):
             before = read, region, whose
             after = (Signal(name=f"read{stage}"), Signal(Region, name=f"region{stage}"),
@@ -128,6 +152,6 @@ class Bus(wiring.Component):
         read_data = Signal(8 * self._bus_bytes)
         for memory, port in self._ports():
             with m.If(region == memory):
-                m.d.comb += read_data.eq(port.read_data)
+                m.d.comb += read_data.eq(port.read.data)
         for index, each in enumerate(masters):
             m.d.comb += [each.read_data.eq(read_data), each.answer.eq(read & (whose == index))]

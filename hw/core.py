@@ -111,8 +111,7 @@ class Core(wiring.Component):
         connect(m, interface.bus, bus.remote)
         connect(m, interface.o, flipped(self.packet_out))
         connect(m, flipped(self.packet_in), interface.i)
-        for place in (interface.place, control.mesh.place):
-            connect(m, flipped(self.place), place)
+        connect(m, flipped(self.place), control.mesh.place)
         m.d.comb += [
             interface.reset.eq(control.reset), control.remote_signal.eq(interface.signal),
             control.mesh.swallowed.eq(interface.swallowed), control.mesh.dropped.eq(self.dropped),

@@ -50,7 +50,8 @@ class ExternalMerge(wiring.Component):
             m.d.comb += [i.valid.eq(user.request.valid), user.request.ready.eq(i.ready),
                          i.payload.eq(Cat(user.request.payload, Const(index, who)))]
         chosen, memory = data.View(layout, merge.o.payload), self.memory
-        write, asked = chosen.request.write, Signal()
+        write = chosen.request.write
+        asked = Signal()
         m.d.comb += [
             memory.request.payload.eq(chosen.request),
             memory.request.valid.eq(merge.o.valid & (write | readers.i.ready)),
@@ -67,7 +68,9 @@ class ExternalMerge(wiring.Component):
         accepted before its request is."""
         m.submodules.writers = writers = Queue(
             shape=range(self._count), depth=_power_of_two(self._count), distributed=True)
-        early, source, written = Signal(), Signal(range(self._count)), Signal()
+        early = Signal()
+        source = Signal(range(self._count))
+        written = Signal()
         memory = self.memory
         m.d.comb += [source.eq(Mux(writers.o.valid, writers.o.payload, who)),
                      written.eq(memory.write.valid & memory.write.ready),

@@ -14,18 +14,21 @@ def command_layout(command: type[Command]) -> data.StructLayout:
 
 
 class SystemPort(wiring.Signature):
-    """Access of host and mover to one memory, seen from the master.
+    """Access of host, mover and other cores to one memory, seen from the master: ``read`` and
+    ``write``, each with requests of its own.
 
     A request is accepted in a cycle with ``valid`` and ``ready``; the master keeps it unchanged
     until it is accepted, or the core halts. ``address`` is a byte offset in the region, a multiple
-    of ``bus_bytes``. Accepted reads give ``read_data`` exactly ``system_read_latency`` cycles after
+    of ``bus_bytes``. Accepted reads give ``read.data`` exactly ``system_read_latency`` cycles after
     acceptance. An address past the memory's end must not be presented: the master checks it.
     """
 
     def __init__(self, *, bus_bytes):
+        request = {"valid": Out(1), "ready": In(1), "address": Out(OFFSET_BITS)}
         super().__init__({
-            "valid": Out(1), "ready": In(1), "write": Out(1), "address": Out(OFFSET_BITS),
-            "mask": Out(bus_bytes), "data": Out(8 * bus_bytes), "read_data": In(8 * bus_bytes),
+            "read": Out(wiring.Signature({**request, "data": In(8 * bus_bytes)})),
+            "write": Out(wiring.Signature({**request, "mask": Out(bus_bytes),
+                                           "data": Out(8 * bus_bytes)})),
         })
 
 

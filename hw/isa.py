@@ -250,7 +250,8 @@ class Store(Move):
 @dataclass(frozen=True, kw_only=True)
 class Remote(Command):
     """What goes through the mesh. The target is a rectangle of nodes, all of them inside the mesh:
-    those with ``x_first <= x <= x_last`` and ``y_first <= y <= y_last``.
+    those with ``x_first <= x <= x_last`` and ``y_first <= y <= y_last``. This core may lie in it,
+    but nothing comes back to it.
 
     The places of the fields are those of a move, with the remote address in the place of the one
     in external memory.
@@ -277,9 +278,9 @@ class Remote(Command):
 class Send(Remote):
     """Copy ``rows`` runs of ``row_bytes`` out of this core into the memories of other cores.
 
-    Each target writes the data at the same address; this core, where it is a target, does not.
-    Then each target, this core included, increments ``remote_signal``. What one core sends to
-    another arrives in the order of its commands, so a signal says that all data before it is there.
+    Each target but this core writes the data at the same address, then increments
+    ``remote_signal``. What one core sends to another arrives in the order of its commands, so a
+    signal says that all data before it is there.
     The command retires when its last packet has gone into the mesh.
     Addresses, strides and ``row_bytes`` are in bytes and must be multiples of the bus width.
     ACT, WGT, VEC, CONST, ROW, ACC can be sent, and all of these but ACC written.
@@ -291,7 +292,7 @@ class Send(Remote):
 
 @dataclass(frozen=True, kw_only=True)
 class Notify(Remote):
-    """Let every target increment ``remote_signal``. Fields of data are ignored."""
+    """Let every target but this core increment ``remote_signal``. Fields of data are ignored."""
 
     OPCODE: ClassVar[Opcode] = Opcode.NOTIFY
 

@@ -28,7 +28,7 @@ class WeightMemory(wiring.Component):
     """``rows`` banks, words of ``cols`` bytes. A tile, ``rows x cols`` weights, is one address.
 
     Every cycle may start the read of another tile. The array reads and the vector unit writes
-    without ever waiting; host and mover write when the vector unit does not, and read a bank
+    without ever waiting; host, mover and mesh write when the vector unit does not, and read a bank
     when the wave does not. Lane ``c`` of bank ``r`` of word ``w`` has the system address
     ``(w * rows + r) * cols + c``.
 
@@ -44,7 +44,7 @@ class WeightMemory(wiring.Component):
     write : In(WeightWritePort)
         Writes of the vector unit, readable from the next cycle on.
     system : In(SystemPort)
-        Host and mover.
+        Host, mover and mesh.
     """
 
     def __init__(self, *, config):
@@ -61,11 +61,13 @@ class WeightMemory(wiring.Component):
         m = Module()
         config = self._config
         bus, tile = exact_log2(config.bus_bytes), exact_log2(config.rows * config.cols)
-        address = self.system.address
-        lane = one_hot(m, address[bus:exact_log2(config.cols)], config.cols // config.bus_bytes,
+        read, write = self.system.read.address, self.system.write.address
+        lane = one_hot(m, write[bus:exact_log2(config.cols)], config.cols // config.bus_bytes,
                        name="lane")
-        bank = one_hot(m, address[exact_log2(config.cols):tile], config.rows, name="bank")
-        word = address[tile:tile + exact_log2(config.wgt_depth)]
+        (read_bank, read_word), (write_bank, write_word) = (
+            (one_hot(m, address[exact_log2(config.cols):tile], config.rows, name=name),
+             address[tile:tile + exact_log2(config.wgt_depth)])
+            for address, name in ((read, "read_bank"), (write, "write_bank")))
         m.submodules.answer = answer = SystemAnswer(word_bytes=config.rows * config.cols,
                                                     bus_bytes=config.bus_bytes,
                                                     word_latency=operand_latency(config),
@@ -80,12 +82,12 @@ class WeightMemory(wiring.Component):
             m.d.sync += late.eq(memory.read.data)
             m.d.comb += self.array.data[row].eq(late)
         loads, addresses = self._wave(m)
-        self._read(m, banks, bank, word, loads, addresses, answer)
-        m.d.comb += [answer.lane.eq(address[bus:tile]),
+        self._read(m, banks, read_bank, read_word, loads, addresses, answer)
+        m.d.comb += [answer.lane.eq(read[bus:tile]),
                      answer.word.eq(Cat(row.as_value() for row in self.array.data)),
-                     self.system.read_data.eq(answer.read_data)]
+                     self.system.read.data.eq(answer.read_data)]
         for row, memory in enumerate(banks):
-            self._write(m, memory, row, bank[row], word, lane)
+            self._write(m, memory, row, write_bank[row], write_word, lane)
         return m
 
     def _wave(self, m):
@@ -101,23 +103,23 @@ class WeightMemory(wiring.Component):
 
     def _read(self, m, banks, bank, word, loads, addresses, answer):
         """The wave has each bank first, the system port after it."""
-        system = self.system
+        read = self.system.read
         free = Signal()
         m.d.comb += [
             free.eq(~(bank & Cat(loads)).any()),
-            answer.accept.eq(system.valid & ~system.write & free),
-            system.ready.eq(Mux(system.write, ~self.write.valid, free)),
+            answer.accept.eq(read.valid & free),
+            read.ready.eq(free), self.system.write.ready.eq(~self.write.valid),
         ]
         for row, memory in enumerate(banks):
             m.d.comb += [
                 # Whether the port's read is accepted need not be known: if not, the wave reads.
-                memory.read.valid.eq(loads[row] | (system.valid & ~system.write & bank[row])),
+                memory.read.valid.eq(loads[row] | (read.valid & bank[row])),
                 memory.read.address.eq(Mux(loads[row], addresses[row], word)),
             ]
 
     def _write(self, m, memory, row, selected, word, lane):
         """The vector unit writes a bank first, the system port after it."""
-        config, write, system = self._config, self.write, self.system
+        config, write, system = self._config, self.write, self.system.write
         with m.If(write.valid):
             m.d.comb += [
                 memory.write.mask.eq(Mux(write.bank_mask[row], write.lane_mask, 0)),
@@ -127,7 +129,7 @@ class WeightMemory(wiring.Component):
                     write.data.as_value().replicate(config.cols // config.lanes))),
             ]
         with m.Else():
-            mask = Mux(system.valid & system.write & selected, system.mask, 0)
+            mask = Mux(system.valid & selected, system.mask, 0)
             m.d.comb += [
                 memory.write.mask.eq(placed(mask, lane)),
                 memory.write.address.eq(word),

@@ -43,7 +43,8 @@ class Guard(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        target, good = self.i.p.target, Signal()
+        target = self.i.p.target
+        good = Signal()
         m.d.comb += [
             good.eq(in_mesh(target, self._config)),
             self.o.valid.eq(self.i.valid & good),

@@ -6,7 +6,6 @@ from amaranth.lib.wiring import In, Out, connect
 from systolith.hw.bus import BusMaster
 from systolith.hw.config import OFFSET_BITS, Region
 from systolith.hw.mesh.packet import Kind, packet_layout, target_layout
-from systolith.hw.mesh.route import Place
 from systolith.hw.queue import Queue
 from systolith.hw.semaphores import MASK_BITS
 
@@ -38,7 +37,6 @@ class NetworkInterface(wiring.Component):
     A beat becomes a write packet in the same cycle; a last one with signals, a signal packet more,
     in the next. What comes is executed a cycle later at the earliest: a write when its memory
     accepts it, a signal at once. So data that were sent before a signal are there when it counts.
-    Data that a core sent to itself are dropped, its signals are not.
 
     Whether a packet is accepted depends on registers only. While ``reset`` is set, packets are
     swallowed; otherwise they are accepted and executed, also when the core has stopped.
@@ -50,8 +48,6 @@ class NetworkInterface(wiring.Component):
 
     Members
     -------
-    place : In(Place)
-        Of the node.
     beat : In(stream of RemoteBeat)
         What is sent. A beat is accepted with its last packet.
     o, i : Out(stream), In(stream)
@@ -70,7 +66,6 @@ class NetworkInterface(wiring.Component):
         self._config = config
         packet = stream.Signature(packet_layout(config))
         super().__init__({
-            "place": In(Place()),
             "beat": In(stream.Signature(RemoteBeat(bus_bytes=config.bus_bytes))),
             "o": Out(packet), "i": In(packet), "bus": Out(BusMaster(bus_bytes=config.bus_bytes)),
             "signal": Out(MASK_BITS), "reset": In(1), "swallowed": Out(SWALLOWED_BITS),
@@ -102,15 +97,16 @@ class NetworkInterface(wiring.Component):
     def _receive(self, m):
         layout = packet_layout(self._config)
         m.submodules.arrived = arrived = Queue(shape=layout, depth=ARRIVED, distributed=True)
-        packet, write, own, done = arrived.o.p, Signal(), Signal(), Signal()
+        packet = arrived.o.p
+        write = Signal()
+        done = Signal()
         connect(m, wiring.flipped(self.i), arrived.i)
         m.d.comb += [
             write.eq(packet.kind == Kind.WRITE),
-            own.eq((packet.source_x == self.place.x) & (packet.source_y == self.place.y)),
-            self.bus.valid.eq(arrived.o.valid & write & ~own), self.bus.write.eq(1),
+            self.bus.valid.eq(arrived.o.valid & write), self.bus.write.eq(1),
             self.bus.region.eq(packet.region), self.bus.address.eq(packet.address),
             self.bus.mask.eq(packet.mask), self.bus.data.eq(packet.data),
-            done.eq(~write | own | self.bus.ready), arrived.o.ready.eq(done | self.reset),
+            done.eq(~write | self.bus.ready), arrived.o.ready.eq(done | self.reset),
         ]
         with m.If(arrived.o.valid & ~write & ~self.reset):
             m.d.comb += self.signal.eq(packet.data)

@@ -3,6 +3,7 @@ from amaranth import *
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
+from systolith.hw.config import ConfigError
 from systolith.hw.mesh.config import COORDINATE_BITS
 from systolith.hw.mesh.guard import DROPPED_BITS
 from systolith.hw.mesh.packet import packet_layout, target_layout
@@ -15,12 +16,13 @@ class Mesh(wiring.Component):
 
     Packets from one node to another arrive in the order in which they were sent. A packet that
     crosses ``h`` links of an idle mesh is on offer ``h + 1`` cycles after it was accepted. All that
-    was accepted arrives, as long as the nodes accept what arrives.
+    was accepted arrives, as long as the nodes accept what arrives. A node that is among the targets
+    of its own packet does not get it.
 
     Parameters
     ----------
     config : MeshConfig
-        Sizes.
+        Sizes; at least two nodes.
 
     Members
     -------
@@ -32,9 +34,16 @@ class Mesh(wiring.Component):
         See :class:`Router`.
     dropped, fault : Out.array(height, width)
         Packets that went beyond the mesh, see :class:`Guard`.
+
+    Raises
+    ------
+    ConfigError
+        When there is but one node, which nobody sends anything.
     """
 
     def __init__(self, *, config):
+        if config.nodes == 1:
+            raise ConfigError("a mesh needs at least 2 nodes, not 1x1")
         self._config = config
         packet, size = stream.Signature(packet_layout(config)), (config.height, config.width)
         super().__init__({

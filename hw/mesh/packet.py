@@ -17,7 +17,8 @@ class Kind(enum.Enum, shape=1):
 def target_layout() -> data.StructLayout:
     """The nodes that a packet goes to: all with ``x_first <= x <= x_last`` and the same for y.
 
-    One node, a part of a row or column, or a rectangle.
+    One node, a part of a row or column, or a rectangle. The node that sends the packet does not
+    get it, wherever it is.
     """
     names = ("x_first", "x_last", "y_first", "y_last")
     return data.StructLayout(dict.fromkeys(names, COORDINATE_BITS))

@@ -23,9 +23,9 @@ OPPOSITE = {Port.NORTH: Port.SOUTH, Port.EAST: Port.WEST, Port.SOUTH: Port.NORTH
 STEPS = {Port.NORTH: (0, -1), Port.EAST: (1, 0), Port.SOUTH: (0, 1), Port.WEST: (-1, 0)}
 
 #: The outputs that an input reaches. No packet turns from its column into a row, or back: so no
-#: circle of packets can wait for each other.
+#: circle of packets can wait for each other. Nothing comes back to the node that sent it.
 TURNS = {
-    Port.LOCAL: tuple(Port),
+    Port.LOCAL: (Port.NORTH, Port.EAST, Port.SOUTH, Port.WEST),
     Port.NORTH: (Port.LOCAL, Port.SOUTH),
     Port.EAST: (Port.LOCAL, Port.NORTH, Port.SOUTH, Port.WEST),
     Port.SOUTH: (Port.LOCAL, Port.NORTH),

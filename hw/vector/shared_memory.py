@@ -1,4 +1,4 @@
-"""A memory that the vector unit shares with host and mover."""
+"""A memory that the vector unit shares with host, mover and mesh."""
 from amaranth import *
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, connect, flipped
@@ -37,7 +37,7 @@ class SharedMemory(wiring.Component):
     write : In(MemoryWrite)
         The vector unit's writes, readable in the next cycle.
     system : In(SystemPort)
-        Host and mover. Byte ``b`` of word ``w`` has address ``w * word_bytes + b``.
+        Host, mover and mesh. Byte ``b`` of word ``w`` has address ``w * word_bytes + b``.
     """
 
     def __init__(self, *, word_bytes, depth, bus_bytes, granularity=8,
@@ -68,24 +68,26 @@ class SharedMemory(wiring.Component):
         data = delayed(m, memory.read.data, self._read_cycles - READ_LATENCY, "late")
         parts = exact_log2(lanes)
         first = exact_log2(self._bus_bytes)
-        lane = system.address[first:first + parts]
-        word = system.address[first + parts:first + parts + exact_log2(self._depth)]
+        (read_lane, read_word), (write_lane, write_word) = (
+            (address[first:first + parts],
+             address[first + parts:first + parts + exact_log2(self._depth)])
+            for address in (system.read.address, system.write.address))
         system_reads, system_writes = Signal(), Signal()
         m.d.comb += [
-            system.ready.eq(Mux(system.write, self.write.mask == 0, ~self.read.valid)),
-            system_reads.eq(system.valid & ~system.write & system.ready),
-            system_writes.eq(system.valid & system.write & system.ready),
-            answer.accept.eq(system_reads), answer.lane.eq(lane),
-            answer.word.eq(data), system.read_data.eq(answer.read_data),
+            system.read.ready.eq(~self.read.valid), system.write.ready.eq(self.write.mask == 0),
+            system_reads.eq(system.read.valid & system.read.ready),
+            system_writes.eq(system.write.valid & system.write.ready),
+            answer.accept.eq(system_reads), answer.lane.eq(read_lane),
+            answer.word.eq(data), system.read.data.eq(answer.read_data),
             memory.read.valid.eq(self.read.valid | system_reads),
-            memory.read.address.eq(Mux(self.read.valid, self.read.address, word)),
+            memory.read.address.eq(Mux(self.read.valid, self.read.address, read_word)),
             self.read.data.eq(data),
         ]
         with m.If(system_writes):
-            hot = one_hot(m, lane, lanes, name="lane")
-            m.d.comb += [memory.write.mask.eq(placed(system.mask, hot)),
-                         memory.write.address.eq(word),
-                         memory.write.data.eq(system.data.replicate(lanes))]
+            hot = one_hot(m, write_lane, lanes, name="lane")
+            m.d.comb += [memory.write.mask.eq(placed(system.write.mask, hot)),
+                         memory.write.address.eq(write_word),
+                         memory.write.data.eq(system.write.data.replicate(lanes))]
         with m.Else():
             mask = Cat(bit.replicate(self._bytes_a_bit) for bit in self.write.mask)
             m.d.comb += [memory.write.mask.eq(mask), memory.write.address.eq(self.write.address),

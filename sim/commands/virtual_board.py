@@ -13,6 +13,10 @@ from systolith.sw.runtime.port import PREFIX
 #: Bytes of external memory of a board that is not told how many: simulating more costs memory.
 MOST_BYTES = 1 << 24
 
+#: The rate by which a host opens the port of a netlist. A pseudo-terminal has none; the host takes
+#: from it how long to wait for an answer, and gates are slow.
+GATES_BAUD = 1200
+
 
 def serve(config: str, *, gates: bool, clocks_per_bit: float, ext_bytes: int | None,
           show: Callable[[str], None], progress: Progress) -> None:
@@ -31,7 +35,7 @@ def serve(config: str, *, gates: bool, clocks_per_bit: float, ext_bytes: int | N
     _check_size(chosen, size)
     with SimulatedBoard(chosen, clocks_per_bit=clocks_per_bit, ext_bytes=size,
                         progress=progress) as board:
-        _serve(board, show, progress)
+        _serve(board, "", show, progress)
 
 
 def serve_board(name: str, *, gates: bool, clocks_per_bit: float, ext_bytes: int | None,
@@ -48,13 +52,14 @@ def serve_board(name: str, *, gates: bool, clocks_per_bit: float, ext_bytes: int
     _check_rate(clocks_per_bit)
     with SimulatedTop(get_board(name), gates=gates, clocks_per_bit=clocks_per_bit,
                       progress=progress) as board:
-        _serve(board, show, progress)
+        _serve(board, f"@{GATES_BAUD}" if gates else "", show, progress)
 
 
-def _serve(board: SimulatedBoard, show: Callable[[str], None], progress: Progress) -> None:
+def _serve(board: SimulatedBoard, rate: str, show: Callable[[str], None],
+           progress: Progress) -> None:
     served = VirtualBoard(board)
     try:
-        show(PREFIX + served.path)
+        show(PREFIX + served.path + rate)
         served.serve()
     except KeyboardInterrupt:
         progress.note(f"switched off after {board.cycles:,} cycles")

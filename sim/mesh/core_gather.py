@@ -8,17 +8,13 @@ from systolith.sim.mesh.gather import ARRAY_BYTES, Gathered
 from systolith.sim.progress import Progress
 from systolith.sim.rtl_cluster import RtlCluster
 
-#: Semaphore that counts what has arrived.
-ARRIVED = 0
-
 
 def core_gather(core: str, width: int, height: int, *, progress: Progress) -> Gathered:
     """Run an all-gather on the RTL and check it.
 
     Cycles are counted until the move engine of the last core has seen the signals behind all
     parts, so starts of commands are in it. The bound is that of the mesh, see
-    :mod:`systolith.sim.mesh.gather`. Cores have one more: what a core reads to send it and what it
-    receives pass through one bus, so none does better than (n - 1) / n of a link.
+    :mod:`systolith.sim.mesh.gather`.
 
     Parameters
     ----------
@@ -59,11 +55,13 @@ def gather_on(cluster: RtlCluster, *, array_bytes: int = ARRAY_BYTES) -> Gathere
 
 
 def _commands(config: Config, number: int, part: int) -> list[Command]:
-    """A Send of a core, then a Notify to itself for each core's signal, which waits for it."""
-    y, x = divmod(number, config.mesh_width)
+    """A Send of a core to all others, then a Notify that waits for their signals. Each sender has a
+    semaphore; where there are more senders, they share them, and more Notifies wait."""
+    count = config.semaphores
+    everyone = {"x_last": config.mesh_width - 1, "y_last": config.mesh_height - 1}
     send = Send(region=int(Region.ACT), rows=1, row_bytes=part, base=number * part,
                 remote_region=int(Region.ACT), remote_base=number * part,
-                remote_signal=1 << ARRIVED, x_first=0, x_last=config.mesh_width - 1,
-                y_first=0, y_last=config.mesh_height - 1)
-    seen = Notify(x_first=x, x_last=x, y_first=y, y_last=y, wait=1 << ARRIVED)
-    return [send, *[seen] * config.cores]
+                remote_signal=1 << number % count, **everyone)
+    awaited = [sum(1 << sender % count for sender in range(first, min(first + count, config.cores))
+                   if sender != number) for first in range(0, config.cores, count)]
+    return [send, *(Notify(wait=mask, **everyone) for mask in awaited if mask)]

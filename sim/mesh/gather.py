@@ -46,21 +46,8 @@ class Gathered:
                 "percent_of_link": round(100 * self.share, 1)}
 
 
-def others(config: MeshConfig, node: int) -> list[int]:
-    """Targets that together are all nodes but one, each leaving its router by one port.
-
-    So each is copied where ways part as one packet to all would be, but none comes back to the
-    node that sent it.
-    """
-    y, x = divmod(node, config.width)
-    right, bottom = config.width - 1, config.height - 1
-    rectangles = ((x, x, 0, y - 1), (x, x, y + 1, bottom), (0, x - 1, 0, bottom),
-                  (x + 1, right, 0, bottom))
-    return [target(*each) for each in rectangles if each[0] <= each[1] and each[2] <= each[3]]
-
-
 def schedule(config: MeshConfig, array_bytes: int) -> NDArray:
-    """The packets of an all-gather, each node's in the order in which it sends them.
+    """The packets of an all-gather, each for all nodes but the one that sends it.
 
     Returns
     -------
@@ -77,10 +64,9 @@ def schedule(config: MeshConfig, array_bytes: int) -> NDArray:
         raise ConfigError(f"an array of {array_bytes} bytes is not a number of packets of "
                           f"{config.bus_bytes} bytes for each of {config.nodes} nodes; choose a "
                           "multiple of both")
-    sent = [(node, each) for node in range(config.nodes)
-            for _ in range(part) for each in others(config, node)]
-    packets = np.zeros(len(sent), PACKET)
-    packets["node"], packets["target"] = np.transpose(sent) if sent else ((), ())
+    packets = np.zeros(part * config.nodes, PACKET)
+    packets["node"] = np.repeat(np.arange(config.nodes), part)
+    packets["target"] = target(0, config.width - 1, 0, config.height - 1)
     return packets
 
 
@@ -90,13 +76,11 @@ def gather(player: MeshPlayer, *, array_bytes: int = ARRAY_BYTES) -> Gathered:
     Raises
     ------
     ConfigError
-        See :func:`schedule`; also when there is but one node.
+        See :func:`schedule`.
     RuntimeError
         When a packet does not arrive as it was sent, or takes another way: the RTL is broken.
     """
     config = player.config
-    if config.nodes == 1:
-        raise ConfigError("an all-gather needs at least 2 nodes, not a mesh of 1x1")
     packets = schedule(config, array_bytes)
     bound = array_bytes * (config.nodes - 1) / config.nodes / config.bus_bytes
     player.reset()

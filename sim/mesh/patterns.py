@@ -15,7 +15,8 @@ from systolith.hw.mesh.config import MeshConfig
 from systolith.hw.mesh.route import Port
 from systolith.sim.mesh.routes import hops, link_loads, node_target
 
-#: A matrix of shape (nodes, nodes): the share of a row's packets that goes to each column's node.
+#: A matrix of shape (nodes, nodes): the share of a row's packets that goes to each column's node. A
+#: row adds up to 1, or to less where the pattern aims at the node itself: nothing goes there.
 Matrix = NDArray[np.float64]
 
 #: Share of all packets that go to the hot node on top of the uniform rest.
@@ -24,7 +25,7 @@ HOT_SHARE = 0.1
 
 @dataclass(frozen=True)
 class Limits:
-    """Bounds of the load, in packets a cycle that each node sends on average.
+    """Bounds of the load, in packets a cycle of a node that always has a destination.
 
     Parameters
     ----------
@@ -62,12 +63,13 @@ def hot_node(config: MeshConfig) -> int:
 
 
 def uniform(config: MeshConfig) -> Matrix:
-    """Any node, the sender too, equally often (Dally and Towles, table 3.1: random)."""
-    return np.full((config.nodes, config.nodes), 1 / config.nodes)
+    """Any other node, equally often (Dally and Towles, table 3.1: random)."""
+    return _others(np.full((config.nodes, config.nodes), 1 / max(config.nodes - 1, 1)))
 
 
 def transpose(config: MeshConfig) -> Matrix:
-    """From (x, y) to (y, x) (table 3.1: matrix transpose); the mesh must be a square."""
+    """From (x, y) to (y, x) (table 3.1: matrix transpose); the mesh must be a square, on whose
+    diagonal nobody sends."""
     if config.width != config.height:
         raise ConfigError("pattern transpose needs as many rows as columns, not "
                           f"{config.width}x{config.height}; choose a square or another pattern")
@@ -79,11 +81,11 @@ def hot_spot(config: MeshConfig) -> Matrix:
     """Uniform, but 10 % of all packets go to the node in the middle."""
     matrix = (1 - HOT_SHARE) * uniform(config)
     matrix[:, hot_node(config)] += HOT_SHARE
-    return matrix
+    return _others(matrix)
 
 
 def all_to_one(config: MeshConfig) -> Matrix:
-    """All nodes, itself too, to the one in the middle: the hot spot's extreme."""
+    """All nodes to the one in the middle: the hot spot's extreme."""
     return _permutation(np.full(config.nodes, hot_node(config)))
 
 
@@ -94,7 +96,12 @@ def neighbour(config: MeshConfig) -> Matrix:
 
 
 def _permutation(destinations: NDArray) -> Matrix:
-    return np.eye(len(destinations))[destinations]
+    return _others(np.eye(len(destinations))[destinations])
+
+
+def _others(matrix: Matrix) -> Matrix:
+    """Without what nodes would send to themselves."""
+    return matrix * (1 - np.eye(len(matrix)))
 
 
 #: All patterns by the names that the command line has.
@@ -106,7 +113,7 @@ PATTERNS: dict[str, Callable[[MeshConfig], Matrix]] = {
 
 def zero_load_latency(config: MeshConfig, matrix: Matrix) -> float:
     """Mean cycles from acceptance to arrival in an idle mesh: a cycle a link, and one."""
-    return float((matrix * hops(config)).sum() / config.nodes) + 1
+    return float((matrix * hops(config)).sum() / matrix.sum()) + 1
 
 
 def limits(config: MeshConfig, matrix: Matrix) -> Limits:
@@ -136,13 +143,13 @@ def _rate(load: float) -> float:
 
 
 def draw(rng: np.random.Generator, matrix: Matrix, sources: NDArray) -> NDArray[np.int64]:
-    """A destination for each packet of these senders.
+    """A destination for each packet of these senders, which must have one.
 
     A cumulated row has its share of the range from its node's number to the next.
     """
     nodes = len(matrix)
     cumulated = matrix.cumsum(1)
-    cumulated /= cumulated[:, -1:]
+    cumulated /= np.where(cumulated[:, -1:], cumulated[:, -1:], 1)
     flat = (cumulated + np.arange(nodes)[:, None]).ravel()
     found = np.searchsorted(flat, sources + rng.random(len(sources)), side="right")
     return np.minimum(found - sources * nodes, nodes - 1)

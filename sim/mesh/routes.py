@@ -23,7 +23,7 @@ def node_target(config: MeshConfig, nodes: NDArray) -> NDArray:
 
 
 def receivers(targets: ArrayLike) -> NDArray[np.int64]:
-    """How many nodes each target has."""
+    """How many nodes each target has, the sender's own too if it is among them."""
     x_first, x_last, y_first, y_last = ends(targets)
     return (x_last - x_first + 1) * (y_last - y_first + 1)
 
@@ -62,7 +62,7 @@ def link_loads(config: MeshConfig, sources: ArrayLike, targets: ArrayLike,
     y, x = np.divmod(np.arange(config.nodes), config.width)
     in_row, in_column = y == source_y, (x_first <= x) & (x <= x_last)
     ways = {
-        Port.LOCAL: in_column & (y_first <= y) & (y <= y_last),
+        Port.LOCAL: in_column & (y_first <= y) & (y <= y_last) & ~(in_row & (x == source_x)),
         Port.NORTH: in_column & (y_first < y) & (y <= source_y),
         Port.EAST: in_row & (source_x <= x) & (x < x_last),
         Port.SOUTH: in_column & (source_y <= y) & (y < y_last),

@@ -38,7 +38,8 @@ _PAIRS = 256
 
 @dataclass(frozen=True)
 class Point:
-    """One load. Loads are packets a cycle and node.
+    """One load. Loads are packets a cycle of a node that always has a destination; a node that the
+    pattern lets aim at itself sends as much less.
 
     Parameters
     ----------
@@ -74,7 +75,7 @@ class Curve:
 
     @property
     def saturation(self) -> float:
-        """Packets a cycle and node at the highest load: of the pattern's least bound.
+        """What arrives at the highest load, that of the pattern's least bound.
 
         With still more to send, nodes with free ways would send more than others, and the traffic
         would no longer be that of the pattern.
@@ -131,14 +132,15 @@ def measure(player: MeshPlayer, pattern: str, *, cycles: int, seed: int,
 
 def random_packets(config: MeshConfig, matrix: Matrix, load: float, *, cycles: int,
                    rng: np.random.Generator) -> NDArray:
-    """Packets that nodes make at random, each with the same chance in every cycle.
+    """Packets that nodes make at random, with the same chance in every cycle: the load, times the
+    node's sum in the matrix.
 
     Returns
     -------
     ndarray of PACKET
         In the order of time.
     """
-    time, node = np.nonzero(rng.random((cycles, config.nodes)) < load)
+    time, node = np.nonzero(rng.random((cycles, config.nodes)) < load * matrix.sum(1))
     packets = np.zeros(len(time), PACKET)
     packets["time"], packets["node"] = time, node
     packets["target"] = node_target(config, draw(rng, matrix, node))
@@ -146,11 +148,13 @@ def random_packets(config: MeshConfig, matrix: Matrix, load: float, *, cycles: i
 
 
 def measure_pairs(player: MeshPlayer, *, seed: int) -> NDArray[np.int64]:
-    """Latency in an idle mesh, less the number of links, of random pairs one after the other."""
+    """Latency in an idle mesh, less the number of links, of random pairs one after the other.
+
+    Pairs of two different nodes, as nothing comes back to its sender.
+    """
     config, rng = player.config, np.random.default_rng(seed)
-    count = min(_PAIRS, config.nodes**2)
-    pairs = rng.permutation(config.nodes**2)[:count]
-    sources, destinations = np.divmod(pairs, config.nodes)
+    sources, destinations = rng.permutation(np.argwhere(hops(config)))[:_PAIRS].T
+    count = len(sources)
     apart = 2 * (config.width + config.height)
     packets = np.zeros(count, PACKET)
     packets["time"], packets["node"] = apart * np.arange(count), sources
@@ -176,7 +180,7 @@ def _play(player: MeshPlayer, matrix: Matrix, load: float, *, cycles: int,
     sent = np.count_nonzero((first <= packets["time"]) & (packets["time"] < end))
     known = len(latency) == sent and sent
     return Point(
-        offered=round(load, 4), throughput=round(arrived / cycles / player.config.nodes, 4),
+        offered=round(load, 4), throughput=round(arrived / cycles / matrix.sum(), 4),
         latency_mean=round(float(latency.mean()), 3) if known else None,
         latency_p99=float(np.percentile(latency, 99)) if known else None,
     ), played.moved / cycles

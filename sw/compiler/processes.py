@@ -64,9 +64,9 @@ class Processes:
         result = [Touch(own, (-1 if access.memory == "ext" else core, access.memory), access)
                   for access in accesses(command, self.config)]
         if isinstance(command, Remote):
-            others = [target for target in targets(command, self.config) if target != core]
+            reached = targets(command, self.config, core)
             result += [Touch(self.link(core, target), (target, access.memory), access)
-                       for access in remote_accesses(command, self.config) for target in others]
+                       for access in remote_accesses(command, self.config) for target in reached]
         return result
 
 

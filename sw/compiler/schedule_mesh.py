@@ -1,12 +1,12 @@
 """From one sequential list of commands of all cores to the streams of each core's engines.
 
 The algorithm is that of :mod:`schedule`, for processes instead of engines: a need between two
-engines of a core becomes a token, one between cores a remote signal of a Notify behind the Send
-whose data it needs. Where a core must know what no message told it, such as that a buffer has been
-read, a Notify is put in.
+engines of a core becomes a token, one between cores a remote signal of the Send whose data it
+needs, or where its targets wait for different semaphores, of Notifies behind it. Where a core must
+know what no message told it, such as that a buffer has been read, a Notify is put in.
 """
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -17,6 +17,7 @@ from systolith.hw.isa import ENGINES, Command, Engine, Notify, Remote
 from systolith.sw.compiler.errors import CompileError
 from systolith.sw.compiler.processes import Place, Processes, Touch, tracked
 from systolith.sw.compiler.schedule import CHANNELS
+from systolith.sw.reference.addressing import targets
 
 #: Streams of a core.
 Streams = dict[Engine, list[Command]]
@@ -194,25 +195,45 @@ def _notify(target: int, config: Config, mask: int = 0) -> Notify:
 
 
 def _numbers(order: _Order) -> dict[tuple[int, int], int]:
-    """A semaphore of the waiting core for each channel: those of the engines are fixed."""
-    processes, config = order.processes, order.processes.config
-    result, free = {}, [len(CHANNELS)] * config.cores
+    """A semaphore of the waiting core for each channel. Those of the engines are fixed; those of a
+    sender and the same engine of others have one number where they can, for one signal to all."""
+    processes = order.processes
+    result: dict[tuple[int, int], int] = {}
+    alike: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
     for process, waiter in sorted(order.tokens):
-        core = processes.core(waiter)
-        if not processes.is_link(process):
-            pair = (ENGINES[process % len(ENGINES)], ENGINES[waiter % len(ENGINES)])
-            result[process, waiter] = CHANNELS[pair]
-            continue
-        result[process, waiter] = free[core]
-        free[core] += 1
-    for core, needed in enumerate(free):
-        if needed > config.semaphores:
-            raise CompileError(
-                f"core {core} needs {needed} semaphores: {len(CHANNELS)} between its engines and "
-                f"{needed - len(CHANNELS)} for pairs of a sending core and a waiting engine; "
-                f"it has {config.semaphores}. Let fewer cores send to it, or fewer of its engines "
-                "read what arrives")
+        engine = waiter % len(ENGINES)
+        if processes.is_link(process):
+            alike[processes.source(process), engine].append((process, waiter))
+        else:
+            result[process, waiter] = CHANNELS[ENGINES[process % len(ENGINES)], ENGINES[engine]]
+    free = _free_numbers(alike.values(), processes)
+    for pairs in alike.values():
+        cores = [processes.core(waiter) for _, waiter in pairs]
+        common = set.intersection(*(free[core] for core in cores))
+        for pair, core in zip(pairs, cores, strict=True):
+            result[pair] = min(common or free[core])
+            free[core].remove(result[pair])
     return result
+
+
+def _free_numbers(alike: Iterable[list[tuple[int, int]]], processes: Processes) -> list[set[int]]:
+    """Of each core the semaphores for other cores.
+
+    Raises
+    ------
+    CompileError
+        When a core needs more.
+    """
+    config, fixed = processes.config, len(CHANNELS)
+    wanted = [processes.core(waiter) for pairs in alike for _, waiter in pairs]
+    for core in range(config.cores):
+        if fixed + wanted.count(core) > config.semaphores:
+            raise CompileError(
+                f"core {core} needs {fixed + wanted.count(core)} semaphores: {fixed} between its "
+                f"engines and {wanted.count(core)} for pairs of a sending core and a waiting "
+                f"engine; it has {config.semaphores}. Let fewer cores send to it, or fewer of its "
+                "engines read what arrives")
+    return [set(range(fixed, config.semaphores)) for _ in range(config.cores)]
 
 
 def _emit(steps: Sequence[_Step], order: _Order) -> list[Streams]:
@@ -233,11 +254,19 @@ def _emit(steps: Sequence[_Step], order: _Order) -> list[Streams]:
     for step in steps:
         command = replace(step.command, wait=wait[id(step)], signal=signal[id(step)],
                           fence=int(step.fence))
-        stream, masks = streams[step.core][command.ENGINE], remote[id(step)]
-        if isinstance(command, Notify):
-            stream.append(replace(command, remote_signal=sum(masks.values())))
-            continue
-        # Data first: a signal behind them arrives behind them.
-        stream.append(command)
-        stream += [_notify(target, config, mask) for target, mask in sorted(masks.items())]
+        stream = streams[step.core][command.ENGINE]
+        if isinstance(command, Remote):
+            stream += _told(command, remote[id(step)], step.core, config)
+        else:
+            stream.append(command)
     return streams
+
+
+def _told(command: Remote, masks: Mapping[int, int], sender: int, config: Config) -> list[Command]:
+    """A command with what it signals to whom: by itself, where it reaches just those who wait and
+    all wait for the same; else by Notifies behind it, as a signal arrives after data before it."""
+    values = set(masks.values()) or {0}
+    if len(values) == 1 and (not masks or sorted(masks) == targets(command, config, sender)):
+        return [replace(command, remote_signal=values.pop())]
+    return [replace(command, remote_signal=0),
+            *(_notify(target, config, mask) for target, mask in sorted(masks.items()))]

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from systolith.hw.config import MOST_NODES, Config
-from systolith.hw.isa import ENGINES, Command, Engine, Remote, Send
+from systolith.hw.isa import ENGINES, Command, Engine, Notify, Remote, Send
 from systolith.sw.compiler.errors import CompileError
 from systolith.sw.compiler.fields import Span
 from systolith.sw.reference.addressing import targets
@@ -112,15 +112,21 @@ class Site:
 
     def _targeted(self, core: int, command: Remote) -> Iterator[Command]:
         """The command for the cores that stand for its targets: one where a rectangle holds only
-        these and such that do not mind, else one for each."""
-        wanted = {self.cores[target] for target in targets(command, self.chip)}
+        these and such that do not mind, else one for each; signals then come behind all data."""
+        reached = targets(command, self.chip, self.cores.index(core))
+        wanted = {self.cores[target] for target in reached} or {core}
         free: set[int] = set()
         if isinstance(command, Send) and not command.remote_signal:
-            # Data do no harm in a core that is no part of this, and in the sender they are dropped.
-            free = {core, *range(self.config.cores)} - (set(self.cores) - {core})
+            # Data do no harm in a core that is no part of this.
+            free = set(range(self.config.cores)) - set(self.cores)
         around = self._around(wanted)
-        if set(targets(replace(command, **around), self.config)) <= wanted | free:
+        if set(targets(replace(command, **around), self.config, core)) <= wanted | free:
             yield replace(command, **around)
+            return
+        if isinstance(command, Send) and command.remote_signal:
+            yield from self._targeted(core, replace(command, remote_signal=0))
+            for target in sorted(wanted):
+                yield Notify(remote_signal=command.remote_signal, **self._around({target}))
             return
         last = max(wanted)
         for number, target in enumerate(sorted(wanted)):

@@ -146,9 +146,8 @@ class _Used:
 
     def reached(self, core: int, command: Command) -> list[int]:
         """The cores that get the data of a command."""
-        return [target for target in targets(command, self._config)
-                if target != core and target not in self._off
-                ] if isinstance(command, Remote) else []
+        return [target for target in targets(command, self._config, core)
+                if target not in self._off] if isinstance(command, Remote) else []
 
     def command(self, core: int, command: Command) -> None:
         for access in accesses(command, self._config):

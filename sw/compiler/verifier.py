@@ -165,7 +165,7 @@ def _channels(machine: Machine) -> dict[Semaphore, _Channel]:
         for number in _bits(command.wait):
             channels[core, number].waits.append((process, index))
         if isinstance(command, Remote):
-            for target in targets(command, machine.config):
+            for target in targets(command, machine.config, core):
                 for number in _bits(command.remote_signal):
                     channels[target, number].signals.append((processes.link(core, target), index))
     for (_, number), channel in channels.items():

@@ -148,10 +148,12 @@ def send_beats(command: Send, config: Config) -> tuple[Ints, Ints]:
             command.base + m * command.stride + beat)
 
 
-def targets(command: Remote, config: Config) -> list[int]:
-    """Numbers of the cores that a command goes to, in order."""
-    return [y * config.mesh_width + x for y in range(command.y_first, command.y_last + 1)
-            for x in range(command.x_first, command.x_last + 1)]
+def targets(command: Remote, config: Config, sender: int) -> list[int]:
+    """Numbers of the cores that a command of ``sender`` reaches, in order: all of its rectangle
+    but the sender itself."""
+    rectangle = [y * config.mesh_width + x for y in range(command.y_first, command.y_last + 1)
+                 for x in range(command.x_first, command.x_last + 1)]
+    return [core for core in rectangle if core != sender]
 
 
 def check(command: Command, config: Config) -> None:
@@ -259,7 +261,7 @@ def accesses(command: Command, config: Config) -> list[Access]:
 
 
 def remote_accesses(command: Command, config: Config) -> list[Access]:
-    """The words that a command writes in every one of its targets but its own core."""
+    """The words that a command writes in every core that it reaches."""
     if not isinstance(command, Send):
         return []
     region = Region(command.remote_region)

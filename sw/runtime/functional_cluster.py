@@ -82,14 +82,14 @@ class _Node(FunctionalDevice):
     def execute(self, command: Command) -> tuple[int, int]:
         if not isinstance(command, Remote):
             return super().execute(command)
-        reached = [self._cluster.cores[target] for target in targets(command, self.config)
+        reached = [self._cluster.cores[target]
+                   for target in targets(command, self.config, self.number)
                    if target not in self._cluster.off]
         data = 0
         if isinstance(command, Send):
             data = command.rows * command.row_bytes
             for node in reached:
-                if node is not self:
-                    send(command, self.memories, node.memories)
+                send(command, self.memories, node.memories)
         for node in reached:
             node.receive(command.remote_signal)
         return max(1, data // self.config.bus_bytes), data

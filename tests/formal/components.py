@@ -22,6 +22,9 @@ VENDOR = "systolith.hw.boards."
 #: A mesh with all ports in its middle.
 MESH = MeshConfig(width=3, height=3, bus_bytes=4, queue_depth=2)
 
+#: The cores of what joins some.
+UNCORE = CONFIG.replace(mesh_width=2)
+
 #: A small SDRAM, and its times in a slow clock.
 CHIP = SdramChip(row_bits=8, column_bits=4, timing=SdramTiming(startup=100))
 CYCLES = CHIP.timing.cycles(25e6)
@@ -84,7 +87,7 @@ ARGUMENTS = {
     "Stage": {"shape": 8},
     "Startup": {"cycles": CYCLES, "burst": BURST},
     "SystemAnswer": {"word_bytes": 8, "bus_bytes": 4},
-    "Uncore": {"config": CONFIG.replace(mesh_width=2)},
+    "Uncore": {"config": UNCORE},
     "UartReceiver": {"step": STEP},
     "UartSender": {"step": STEP},
     "WishboneMemory": {"bus_bytes": CONFIG.bus_bytes},

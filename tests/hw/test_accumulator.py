@@ -125,7 +125,6 @@ async def readers_take_what_the_array_leaves(dut):
     """The vector unit waits exactly while the array reads its half; the system port for both."""
     bench = Bench(dut)
     await bench.start()
-    dut.system__write.value = 0
     word_bytes = 4 * bench.config.cols
     expected: deque = deque([None] * bench.config.source_latency)
     waited = served = 0
@@ -135,7 +134,7 @@ async def readers_take_what_the_array_leaves(dut):
         address, other = bench.random.choice(settled), bench.random.choice(settled)
         reads, half = bench.array_reads(), WORDS // 2
         dut.read__valid.value, dut.read__address.value = vector, address
-        dut.system__valid.value, dut.system__address.value = 1, other * word_bytes
+        dut.system__read__valid.value, dut.system__read__address.value = 1, other * word_bytes
         ready = reads is None or reads // half != address // half
         system_ready = (reads is None or reads // half != other // half) and not (
             vector and address // half == other // half)
@@ -145,7 +144,7 @@ async def readers_take_what_the_array_leaves(dut):
         beat = bench.random.choice(targets) if bench.random.random() < 0.7 else None
         await bench.beat(beat, first=bench.random.random() < 0.3)
         assert dut.read__ready.value == ready
-        assert dut.system__ready.value == system_ready
+        assert dut.system__read__ready.value == system_ready
         expected.append(due)
         wanted = expected.popleft()
         if wanted is not None:
@@ -154,7 +153,7 @@ async def readers_take_what_the_array_leaves(dut):
         waited, served = waited + (vector and not ready), served + (due is not None)
     assert waited > 50
     assert served > 300
-    dut.system__valid.value = dut.read__valid.value = 0
+    dut.system__read__valid.value = dut.read__valid.value = 0
     await bench.check()
 
 

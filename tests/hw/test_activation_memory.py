@@ -52,8 +52,8 @@ class Bench:
             dut.write__valid.value, dut.write__address.value = 1, address
             dut.write__mask.value, dut.write__data.value = mask, int.from_bytes(data, "little")
             await self.edge
-            assert not (self.dut.system__valid.value and self.dut.system__write.value
-                        and self.dut.system__ready.value), "two writes in a cycle"
+            assert not (self.dut.system__write__valid.value
+                        and self.dut.system__write__ready.value), "two writes in a cycle"
             for row in range(rows):
                 if mask >> row & 1:
                     self.words[address, row] = data[row % lanes]
@@ -109,14 +109,14 @@ async def array_and_vector_unit_come_first(dut):
     bench = Bench(dut)
     await bench.start()
     dut.write__mask.value = 0
-    dut.system__valid.value = 1
+    dut.system__read__valid.value = dut.system__write__valid.value = 1
+    dut.system__write__mask.value = 0
     for _ in range(100):
-        array, vector, write = (bench.random.getrandbits(1) for _ in range(3))
-        dut.array__valid.value, dut.write__valid.value, dut.system__write.value = (
-            array, vector, write)
-        dut.system__mask.value = 0
+        array, vector = (bench.random.getrandbits(1) for _ in range(2))
+        dut.array__valid.value, dut.write__valid.value = array, vector
         await bench.edge
-        assert dut.system__ready.value == (not (vector if write else array))
+        assert dut.system__read__ready.value == (not array)
+        assert dut.system__write__ready.value == (not vector)
 
 
 @pytest.mark.parametrize(("rows", "lanes", "bus_bytes", "port_cycles"), [

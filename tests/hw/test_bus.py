@@ -13,7 +13,8 @@ from tests.bench import parameters, reset, simulate
 BYTES = 4
 NAMES = parameters().get("masters", MASTERS)
 MESH = len(NAMES) == len(MESH_MASTERS)
-REQUEST = ("write", "address", "mask", "data")
+#: What stays of a request of each way.
+REQUEST = {"read": ("address",), "write": ("address", "mask", "data")}
 
 
 class Memory:
@@ -23,33 +24,40 @@ class Memory:
         self._dut, self._name, self._stall = dut, region.name.lower(), stall
         self._random = random.Random(region.name)
         self.words = {}
-        self._signal("ready").value = 0
-        self._signal("read_data").value = 0
+        for way in REQUEST:
+            self._signal(way, "ready").value = 0
+        self._signal("read", "data").value = 0
 
-    def _signal(self, name):
-        return self._dut[f"{self._name}__{name}"]
+    def _signal(self, way, name):
+        return self._dut[f"{self._name}__{way}__{name}"]
 
     async def run(self):
-        answers, offered = deque([None] * (SYSTEM_READ_LATENCY - 1)), None
+        answers, offered = deque([None] * (SYSTEM_READ_LATENCY - 1)), dict.fromkeys(REQUEST)
         while True:
-            ready = self._random.random() >= self._stall
-            self._signal("ready").value = ready
+            ready = {way: self._random.random() >= self._stall for way in REQUEST}
+            for way in REQUEST:
+                self._signal(way, "ready").value = ready[way]
             await RisingEdge(self._dut.clk)
-            request = (tuple(int(self._signal(name).value) for name in REQUEST)
-                       if self._signal("valid").value else None)
-            assert offered in (None, request), f"{self._name}: {offered} became {request}"
-            answers.append(self._serve(request) if ready and request else None)
-            offered = None if ready else request
+            accepted = {}
+            for way, names in REQUEST.items():
+                request = (tuple(int(self._signal(way, name).value) for name in names)
+                           if self._signal(way, "valid").value else None)
+                assert offered[way] in (None, request), (
+                    f"{self._name}: {offered[way]} became {request}")
+                accepted[way] = request if ready[way] else None
+                offered[way] = None if ready[way] else request
+            answers.append(self._serve(**accepted))
             answer = answers.popleft()
-            self._signal("read_data").value = 0xDEAD if answer is None else answer
+            self._signal("read", "data").value = 0xDEAD if answer is None else answer
 
-    def _serve(self, request):
-        write, address, mask, data = request
-        if not write:
-            return self.words.get(address, 0)
-        assert mask == 15
-        self.words[address] = data
-        return None
+    def _serve(self, read, write):
+        """The answer to a read. Nobody reads what is written in the same cycle."""
+        if write:
+            address, mask, data = write
+            assert mask == 15
+            assert read != (address,)
+            self.words[address] = data
+        return self.words.get(*read, 0) if read else None
 
 
 class Master:
@@ -57,7 +65,7 @@ class Master:
 
     def __init__(self, dut, name):
         self._dut, self._name, self.answers = dut, name, []
-        for signal in ("valid", "region", *REQUEST):
+        for signal in ("valid", "region", "write", "address", "mask", "data"):
             dut[f"{name}__{signal}"].value = 0
         self._random = random.Random(name)
 
@@ -142,6 +150,34 @@ async def three_are_served_in_turn(dut):
         assert each[1:-1] == [3] * 18
     # One alone takes a cycle for each.
     assert await write(masters[1], 1024) == [1] * 20
+
+
+@cocotb.test(timeout_time=50, timeout_unit="us", skip=not MESH)
+async def one_reads_while_another_writes(dut):
+    _, remote, mover = await start(dut, stall=0)
+
+    async def run(master, base, data):
+        return [await master.request(Region.ACT, base + 4 * i, data) for i in range(20)]
+
+    assert list(await gather(run(mover, 0, None), run(remote, 256, 7))) == [[1] * 20] * 2
+
+
+@cocotb.test(timeout_time=50, timeout_unit="us", skip=not MESH)
+async def who_takes_its_request_back_holds_nobody_up(dut):
+    """As a mover that halts does."""
+    _, remote, mover = (Master(dut, name) for name in NAMES)
+    for region in MEMORIES:
+        dut[f"{region.name.lower()}__write__ready"].value = region != Region.ACT
+    await reset(dut)
+    taken_back = cocotb.start_soon(mover.request(Region.ACT, 0, 1))
+    await RisingEdge(dut.clk)
+    writing = cocotb.start_soon(remote.request(Region.VEC, 256, 7))
+    await ClockCycles(dut.clk, 4)
+    assert not writing.done()
+    taken_back.cancel()
+    dut.mover__valid.value = 0
+    await ClockCycles(dut.clk, 3)
+    assert writing.done()
 
 
 @pytest.mark.parametrize("masters", [MASTERS, MESH_MASTERS])

@@ -7,8 +7,8 @@ from systolith.sim.rtl import RtlDevice
 from tests.hw.programs import chain, fill
 from tests.hw.test_core import LIMIT, SMALL
 
-#: What the master of a system port drives, and of the bus.
-MASTER = ("write", "address", "mask", "data")
+#: What a master of the bus drives.
+MASTER = ("region", "write", "address", "mask", "data")
 
 ENGINES = ("move", "matrix", "vector")
 
@@ -27,8 +27,10 @@ STREAMS = [
       for name in "io"),
     ("core0.matrix", "engine__command", ("payload",)),
     ("core0.vector", "engine__command", ("payload",)),
-    *(("core0.bus", master, ("region", *MASTER)) for master in ("host", "mover")),
-    *(("core0.bus", region, MASTER) for region in ("act", "wgt", "vec", "const", "row", "acc")),
+    *(("core0.bus", master, MASTER) for master in ("host", "mover")),
+    *(("core0.bus", f"{region}__{way}", payload)
+      for region in ("act", "wgt", "vec", "const", "row", "acc")
+      for way, payload in (("read", ("address",)), ("write", ("address", "mask", "data")))),
 ]
 
 

@@ -113,17 +113,20 @@ async def system_port_waits_for_its_bank_only(dut):
     await bench.start()
     rows, cols = bench.config.rows, bench.config.cols
     dut.write__bank_mask.value = dut.write__lane_mask.value = 0
-    dut.system__mask.value, dut.system__valid.value = 0, 1
+    dut.system__write__mask.value = 0
+    dut.system__read__valid.value = dut.system__write__valid.value = 1
     loads = [0] * rows
     for _ in range(200):
-        load, vector, write = (bench.random.getrandbits(1) for _ in range(3))
-        bank = bench.random.randrange(rows)
-        dut.array__load.value, dut.write__valid.value, dut.system__write.value = (
-            load, vector, write)
-        dut.system__address.value = (bench.random.randrange(WORDS) * rows + bank) * cols
+        load, vector = (bench.random.getrandbits(1) for _ in range(2))
+        bank, other = (bench.random.randrange(rows) for _ in range(2))
+        dut.array__load.value, dut.write__valid.value = load, vector
+        for way, place in (("read", bank), ("write", other)):
+            dut[f"system__{way}__address"].value = (
+                bench.random.randrange(WORDS) * rows + place) * cols
         loads = [load, *loads[:-1]]
         await bench.edge
-        assert dut.system__ready.value == (not (vector if write else loads[bank]))
+        assert dut.system__read__ready.value == (not loads[bank])
+        assert dut.system__write__ready.value == (not vector)
 
 
 @pytest.mark.parametrize(("rows", "cols", "lanes", "bus_bytes", "port_cycles"), [

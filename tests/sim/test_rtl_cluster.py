@@ -90,6 +90,42 @@ def test_one_core_sends_another_multiplies(cluster):
     assert functional.cores[1].read(Region.ACC, 0, 16) != bytes(16)
 
 
+def rounds(core, count, buffers=2):
+    """All tell all, ``count`` times: a core's part of the round goes to all others, which count the
+    signals of all senders at one semaphore, two in turn; then a copy of all parts is kept."""
+    size, others = 32, {"x_last": CONFIG.mesh_width - 1, "y_last": CONFIG.mesh_height - 1}
+    commands = []
+    for number in range(count):
+        place = 1024 + number % buffers * CONFIG.cores * size
+        commands += [
+            Send(region=Region.VEC, rows=1, row_bytes=size, base=number * size,
+                 remote_region=Region.ACT, remote_base=place + core * size,
+                 remote_signal=1 << 6 + number % 2, **others),
+            *[Notify(wait=1 << 6 + number % 2)] * (CONFIG.cores - 1),
+            Store(region=Region.ACT, rows=1, row_bytes=CONFIG.cores * size, base=place,
+                  ext_base=(core * count + number) * CONFIG.cores * size, fence=1)]
+    return commands
+
+
+@pytest.mark.parametrize("stall", [0, 40])
+def test_one_semaphore_counts_the_signals_of_many(stall):
+    """A core has all of a round when it has taken a signal for each other core."""
+    count, functional = 4, FunctionalCluster(CONFIG)
+    with RtlCluster(CONFIG, stall_percent=stall, seed=3) as chip:
+        for each in (chip, functional):
+            fill(each)
+            each.run([{Engine.MOVE: rounds(core, count)} for core in range(CONFIG.cores)])
+            each.wait(LIMIT)
+        assert snapshot(chip) == snapshot(functional)
+    sent = [core.read(Region.VEC, 0, 32 * count) for core in functional.cores]
+    ext = functional.cores[0].read("ext", 0, EXT)
+    for core in range(CONFIG.cores):
+        for number in range(count):
+            at = (core * count + number) * CONFIG.cores * 32
+            for other in set(range(CONFIG.cores)) - {core}:
+                assert ext[at + other * 32:][:32] == sent[other][number * 32:][:32]
+
+
 @pytest.mark.parametrize("stall", [0, 40])
 @pytest.mark.parametrize("seed", range(6))
 def test_random_programs(seed, stall):

@@ -52,12 +52,14 @@ def test_every_region_can_be_sent(region):
     assert cluster.cores[3].read(region, 16, 16) == image[:8] + image[16:24]
 
 
-def test_signals_reach_the_sender_too_and_start_what_waits():
-    cluster = FunctionalCluster(CONFIG)
-    wait = Notify(wait=1 << 5, remote_signal=0, x_first=0, x_last=0, y_first=0, y_last=0)
-    cluster.run(queues(core0=[send(signal=1 << 5), wait], core3=[wait], core1=[wait],
-                       core2=[wait]))
-    assert [each.engines[Engine.MOVE].commands for each in cluster.wait()] == [2, 1, 1, 1]
+@pytest.mark.parametrize("signals", [send(signal=1 << 5), Notify(**EVERYONE, remote_signal=1 << 5)])
+def test_signals_start_what_waits_in_all_cores_but_the_sender(signals):
+    cluster, wait = FunctionalCluster(CONFIG), Notify(wait=1 << 5)
+    cluster.run(queues(core0=[signals], core3=[wait], core1=[wait], core2=[wait]))
+    assert [each.engines[Engine.MOVE].commands for each in cluster.wait()] == [1, 1, 1, 1]
+    cluster.run(queues(core0=[wait]))
+    with pytest.raises(StuckError, match=r"core 0 .*waits for semaphore 5"):
+        cluster.wait()
 
 
 def test_external_memory_is_one():

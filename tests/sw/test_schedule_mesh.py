@@ -71,11 +71,29 @@ def at_once(commands, config, seed):
 
 def test_data_are_sent_and_their_reader_waits():
     streams = schedule_mesh([(0, send(3, word=0, remote=8)), (3, product(act=8))], CONFIG)
-    data, notify = streams[0][Engine.MOVE]
-    assert isinstance(notify, Notify)
-    assert targets(notify, CONFIG) == [3]
-    assert streams[3][Engine.MATRIX][0].wait == notify.remote_signal != 0
+    data, = streams[0][Engine.MOVE]
+    assert streams[3][Engine.MATRIX][0].wait == data.remote_signal != 0
+
+
+def test_one_send_tells_all_who_wait():
+    commands = [(core, everyone(0, 8 + 2 * core)) for core in (1, 2)]
+    commands += [(core, product(act=10)) for core in range(4)]
+    commands += [(core, product(act=12)) for core in range(4)]
+    streams = schedule_mesh(commands, CONFIG)
+    verify_mesh(CONFIG, streams)
+    assert [len(streams[core][Engine.MOVE]) for core in (1, 2)] == [1, 1]
+    assert streams[0][Engine.MATRIX][0].wait == streams[1][Engine.MOVE][0].remote_signal
+
+
+def test_targets_that_wait_elsewhere_are_told_one_by_one():
+    """One has nobody who waits, the others have different engines that do."""
+    commands = [(0, everyone(0, 8)), (1, product(act=8)), (2, send(3, word=8, remote=16))]
+    streams = schedule_mesh(commands, CONFIG)
+    verify_mesh(CONFIG, streams)
+    data, *told = streams[0][Engine.MOVE]
     assert data.remote_signal == 0
+    assert [targets(each, CONFIG, 0) for each in told] == [[1], [2]]
+    assert all(isinstance(each, Notify) for each in told)
 
 
 def test_a_buffer_is_sent_again_only_when_it_was_read():
@@ -83,7 +101,7 @@ def test_a_buffer_is_sent_again_only_when_it_was_read():
     streams = schedule_mesh(commands, CONFIG)
     credit, = streams[1][Engine.MOVE]
     assert isinstance(credit, Notify)
-    assert targets(credit, CONFIG) == [0]
+    assert targets(credit, CONFIG, 1) == [0]
     assert streams[0][Engine.MOVE][-1].wait == credit.remote_signal != 0
 
 
@@ -100,7 +118,7 @@ def test_what_an_answer_implies_needs_no_credit():
                 (1, send(0, word=16, remote=24)), (0, product(act=24)), (0, drain(act=4)),
                 (0, send(1, word=4, remote=8))]
     streams = schedule_mesh(commands, CONFIG)
-    assert len(streams[1][Engine.MOVE]) == 2          # the send and its signal
+    assert len(streams[1][Engine.MOVE]) == 1          # the send, which signals
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -139,7 +157,7 @@ def test_every_token_of_a_remote_signal_is_needed():
     dropped = 0
     for core, queues in enumerate(streams):
         for index, command in enumerate(queues[Engine.MOVE]):
-            if isinstance(command, Notify):
+            if command.remote_signal:
                 mutant = without(streams, core, index)
                 with pytest.raises(VerifyError, match="race"):
                     verify_mesh(CONFIG, mutant)
@@ -148,14 +166,14 @@ def test_every_token_of_a_remote_signal_is_needed():
 
 
 def without(streams, core, index):
-    """The streams without what a Notify signals and the wait that takes it."""
-    notify = streams[core][Engine.MOVE][index]
-    target, = targets(notify, CONFIG)
-    bit, before = notify.remote_signal, sum(
-        command.remote_signal == notify.remote_signal and targets(command, CONFIG) == [target]
-        for command in streams[core][Engine.MOVE][:index] if isinstance(command, Notify))
+    """The streams without what a command signals another core and the wait that takes it."""
+    command = streams[core][Engine.MOVE][index]
+    target, = targets(command, CONFIG, core)
+    bit, before = command.remote_signal, sum(
+        each.remote_signal == command.remote_signal and targets(each, CONFIG, core) == [target]
+        for each in streams[core][Engine.MOVE][:index])
     mutant = [{engine: list(queue) for engine, queue in queues.items()} for queues in streams]
-    mutant[core][Engine.MOVE][index] = replace(notify, remote_signal=0)
+    mutant[core][Engine.MOVE][index] = replace(command, remote_signal=0)
     for queue in mutant[target].values():
         takers = [i for i, command in enumerate(queue) if command.wait & bit]
         if takers:

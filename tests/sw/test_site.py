@@ -53,20 +53,31 @@ def test_data_for_all_cores_take_one_send():
     send = Send(region=2, rows=1, row_bytes=8, remote_region=2, x_last=2)
     [[placed], *others] = [streams[Engine.MOVE] for streams in site.place(MeshProgram(
         site.chip, [{Engine.MOVE: [send]}, {}, {}])).commands]
-    assert (placed.x_first, placed.x_last, placed.y_first, placed.y_last) == (0, 1, 0, 1)
+    assert (placed.x_first, placed.x_last, placed.y_first, placed.y_last) == (0, 1, 1, 1)
     assert not any(others)
 
 
 def test_signals_reach_nobody_else():
-    """Cores 0 and 3 are in no rectangle by themselves: a command each, which waits and signals as
+    """Cores 1 and 2 are in no rectangle without core 3: a command each, which waits and signals as
     the one did."""
-    site = Site(TINY, (0, 3))
-    notify = Notify(remote_signal=1, x_last=1, wait=2, signal=4, fence=1)
-    streams = site.place(MeshProgram(site.chip, [{Engine.MOVE: [notify]}, {}])).commands
+    site = Site(TINY, (0, 1, 2))
+    notify = Notify(remote_signal=1, x_last=2, wait=2, signal=4, fence=1)
+    streams = site.place(MeshProgram(site.chip, [{Engine.MOVE: [notify]}, {}, {}])).commands
     assert streams[0][Engine.MOVE] == [
-        Notify(remote_signal=1, wait=2, fence=1),
-        Notify(remote_signal=1, x_first=1, x_last=1, y_first=1, y_last=1, signal=4)]
-    assert streams[1] == {engine: [] for engine in ENGINES}
+        Notify(remote_signal=1, x_first=1, x_last=1, wait=2, fence=1),
+        Notify(remote_signal=1, y_first=1, y_last=1, signal=4)]
+    assert streams[3] == {engine: [] for engine in ENGINES}
+
+
+def test_signals_of_data_come_behind_them():
+    """Data go to core 3, too; the signals do not."""
+    site = Site(TINY, (0, 1, 2))
+    data = {"region": 2, "rows": 1, "row_bytes": 8, "remote_region": 2, "wait": 2, "signal": 4}
+    send = Send(**data, x_last=2, remote_signal=1)
+    streams = site.place(MeshProgram(site.chip, [{Engine.MOVE: [send]}, {}, {}])).commands
+    assert streams[0][Engine.MOVE] == [
+        Send(**data, x_last=1, y_last=1), Notify(remote_signal=1, x_first=1, x_last=1),
+        Notify(remote_signal=1, y_first=1, y_last=1)]
 
 
 @pytest.mark.parametrize(("off", "chip"), [

@@ -49,7 +49,7 @@ FAULTS = {
                      "signals semaphore 6 which nobody waits for"),
     "two signal": (
         machine([SEND], [change(PRODUCT), change(PRODUCT)],
-                [Notify(remote_signal=1 << 6, **TO_RIGHT)]), 1, Engine.MOVE,
+                [Notify(signal=1 << 6, **TO_LEFT)]), 1, Engine.MOVE,
         "semaphore 6 is signalled by core 0 (x 0, y 0) MOVE too"),
     "past the end": (machine([change(SEND, remote_base=1 << 20)]), 0, Engine.MOVE,
                      "past the end of ACT"),

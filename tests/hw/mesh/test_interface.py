@@ -12,7 +12,6 @@ from systolith.hw.mesh.packet import Kind, packet_layout
 from tests.bench import Stream, reset, simulate
 
 CONFIG = MeshConfig(width=3, height=2, bus_bytes=4)
-PLACE = (2, 1)
 REGIONS = (Region.ACT, Region.WGT, Region.VEC, Region.CONST, Region.ROW)
 
 
@@ -20,7 +19,6 @@ async def start(dut):
     beat = Stream(dut, "beat", shape=RemoteBeat(bus_bytes=CONFIG.bus_bytes))
     o, i = (Stream(dut, name, shape=packet_layout(CONFIG)) for name in "oi")
     dut.reset.value = dut.bus__ready.value = 0
-    dut.place__x.value, dut.place__y.value = PLACE
     await reset(dut, o, sources=[beat, i])
     return beat, o, i
 
@@ -71,19 +69,15 @@ async def beats_become_packets(dut, stall):
 
 
 def random_packet(rng):
-    own = rng.random() < 0.2
-    x, y = PLACE if own else rng.choice([(0, 0), (1, 1), (2, 0)])
-    return {"source_x": x, "source_y": y, "kind": rng.choice(list(Kind)),
-            "region": rng.choice(REGIONS), "address": 4 * rng.randrange(100),
-            "mask": rng.randrange(1, 16), "data": rng.getrandbits(32)}
+    return {"kind": rng.choice(list(Kind)), "region": rng.choice(REGIONS),
+            "address": 4 * rng.randrange(100), "mask": rng.randrange(1, 16),
+            "data": rng.getrandbits(32)}
 
 
 def effect(packet):
     """What a packet does: a write as (region, address, mask, data), a signal as its mask."""
     if packet["kind"] == Kind.SIGNAL:
         return packet["data"] & 0xFFFF or None
-    if (packet["source_x"], packet["source_y"]) == PLACE:
-        return None
     return packet["region"], packet["address"], packet["mask"], packet["data"]
 
 

@@ -162,9 +162,8 @@ class Harness:
         port, step = SYSTEM[region], self.config.bus_bytes
         for place in range(0, len(data), step):
             chunk = int.from_bytes(data[place:place + step], "little")
-            self._request(port, offset + place, write=1, mask=(1 << step) - 1, data=chunk)
-            await self._accepted(port)
-        self.dut[f"{port}__valid"].value = 0
+            await self._request(f"{port}__write", offset + place, mask=(1 << step) - 1, data=chunk)
+        self.dut[f"{port}__write__valid"].value = 0
 
     async def read(self, region: Region, offset: int = 0, size: int | None = None) -> bytes:
         """Read bytes through a system port, a beat a cycle where it is ready."""
@@ -173,17 +172,14 @@ class Harness:
         answers: list = []
         collector = cocotb.start_soon(self._collect(port, answers, size // step))
         for place in range(0, size, step):
-            self._request(port, offset + place, write=0, mask=0, data=0)
-            await self._accepted(port)
-        self.dut[f"{port}__valid"].value = 0
+            await self._request(f"{port}__read", offset + place)
+        self.dut[f"{port}__read__valid"].value = 0
         await collector
         return b"".join(answer.to_bytes(step, "little") for answer in answers)
 
-    def _request(self, port: str, address: int, **values: int) -> None:
+    async def _request(self, port: str, address: int, **values: int) -> None:
         for name, value in {"valid": 1, "address": address, **values}.items():
             self.dut[f"{port}__{name}"].value = value
-
-    async def _accepted(self, port: str) -> None:
         await self._edge
         while not int(self.dut[f"{port}__ready"].value):
             await self._edge
@@ -193,13 +189,13 @@ class Harness:
         due = [False] * self.config.system_read_latency
         while len(answers) < count:
             await self._edge
-            value = int(self.dut[f"{port}__read_data"].value)
+            value = int(self.dut[f"{port}__read__data"].value)
             if due.pop(0):
                 answers.append(value)
             else:
                 assert value == 0, f"{port} shows {value:#x} without a request"
-            due.append(all(int(self.dut[f"{port}__{name}"].value) for name in ("valid", "ready"))
-                       and not int(self.dut[f"{port}__write"].value))
+            due.append(all(int(self.dut[f"{port}__read__{name}"].value)
+                           for name in ("valid", "ready")))
 
     async def compare(self) -> None:
         """Drain, then every memory must equal the model's."""

@@ -6,6 +6,7 @@ import pytest
 from systolith.hw.boards.boards import BOARDS
 from systolith.hw.boards.machine import machine_of
 from systolith.hw.boards.top import TOP, BoardTop
+from systolith.hw.compact.shared_ram import BANKS
 from systolith.hw.configs import get_config
 from systolith.hw.external_ram import ExternalRam
 from systolith.hw.verilog import MemoryBlock, to_verilog
@@ -30,7 +31,9 @@ def test_memories_of_a_board_are_where_they_are_meant_to_be(name):
     board = BOARDS[name]
     netlist = netlist_of(board_netlist(board, progress=Progress(quiet=True)), TOP)
     design = to_verilog(BoardTop(board=board, machine=machine_of(board)), name=TOP)
-    check_memories(board.family, netlist, design.memories)
+    parts = [f"machine.chip.core0.memories.shared.bank_{bank}" for bank in range(BANKS)]
+    check_memories(board.family, netlist, design.memories,
+                   parts if get_config(board.config).compact else ())
 
 
 @pytest.mark.parametrize("family", ["ice40", "ecp5"])

@@ -17,21 +17,24 @@ SQUARE = MeshConfig(width=4, height=4)
 
 #: Bounds of a 4x4 mesh: injection, ejection, bisection, links.
 BOUNDS = {
-    # Half of a half's 8 packets cross over 4 links.
-    "uniform": (1, 1, 1, 1),
-    # Three nodes of the first row turn south in its first column; 4 of 8 packets cross a middle.
+    # Of a half's 8 packets, 8 / 15 cross over 4 links.
+    "uniform": (1, 1, 15 / 16, 15 / 16),
+    # Three nodes of the first row turn south in its first column; 4 of 6 packets cross a middle.
     "transpose": (1, 1, 1, 1 / 3),
-    # The hot node gets 16 x (0.1 + 0.9 / 16); 8 x (0.1 + 0.45) cross 4 links. Of the two rows
-    # above it, its column gets 8 x (0.1 + 2 x 0.9 / 16).
-    "hot-spot": (1, 0.4, 4 / 4.4, 1 / 1.7),
-    # 16 packets for one node; 8 cross 4 links, all in the node's column.
-    "all-to-one": (1, 1 / 16, 0.5, 1 / 8),
+    # The hot node gets 15 x (0.1 + 0.9 / 15); 8 x (0.1 + 0.48) cross 4 links. Of the two rows
+    # above it, its column gets 8 x (0.1 + 2 x 0.9 / 15).
+    "hot-spot": (1, 1 / 2.4, 4 / 4.64, 1 / 1.76),
+    # 15 packets for one node; 8 cross 4 links, all in the node's column.
+    "all-to-one": (1, 1 / 15, 0.5, 1 / 8),
     # One eastwards over each link, and one back westwards.
     "neighbour": (1, 1, 1, 1),
 }
-#: Mean hops of a 4x4 mesh, and one.
-LATENCY = {"uniform": 3.5, "transpose": 3.5, "hot-spot": 0.9 * 2.5 + 0.1 * 2 + 1,
-           "all-to-one": 3, "neighbour": 2.5}
+#: Packets of a 4x4 mesh: where the pattern aims at the node itself, it sends nothing.
+SENT = {"uniform": 16, "transpose": 12, "hot-spot": 15.9, "all-to-one": 15, "neighbour": 16}
+#: Mean hops of these packets, and one. All nodes are 32 hops from the one in the middle.
+LATENCY = {"uniform": 40 / 15 + 1, "transpose": 40 / 12 + 1,
+           "hot-spot": (16 * 0.9 * 40 / 15 + 0.1 * 32) / 15.9 + 1, "all-to-one": 32 / 15 + 1,
+           "neighbour": 2.5}
 
 
 @pytest.mark.parametrize("name", PATTERNS)
@@ -39,7 +42,9 @@ def test_a_row_is_what_a_node_sends(name):
     matrix = PATTERNS[name](SQUARE)
     assert matrix.shape == (16, 16)
     assert (matrix >= 0).all()
-    assert np.allclose(matrix.sum(1), 1)
+    assert (np.diag(matrix) == 0).all()
+    assert (matrix.sum(1) < 1 + 1e-9).all()
+    assert matrix.sum() == pytest.approx(SENT[name])
 
 
 @pytest.mark.parametrize("name", PATTERNS)
@@ -65,10 +70,12 @@ def test_without_links_they_bound_nothing():
 
 @pytest.mark.parametrize("name", PATTERNS)
 def test_packets_are_drawn_as_the_matrix_has_it(name):
-    matrix, nodes = PATTERNS[name](SQUARE), np.repeat(np.arange(16), 4000)
+    matrix = PATTERNS[name](SQUARE)
+    sent = matrix.sum(1)
+    nodes = np.repeat(np.flatnonzero(sent), 4000)
     drawn = draw(np.random.default_rng(1), matrix, nodes)
     shares = np.zeros((16, 16))
-    np.add.at(shares, (nodes, drawn), 1 / 4000)
+    np.add.at(shares, (nodes, drawn), sent[nodes] / 4000)
     assert abs(shares - matrix).max() < 0.03
     assert (shares[matrix == 0] == 0).all()
 

@@ -37,7 +37,8 @@ def spoil(config, packets, *, rng, share=0.05):
 
 
 def by_pair(config, packets, bad):
-    """Indices of the packets that each node must get of each other one, in order."""
+    """Indices of the packets that each node must get of each other one, in order; nothing comes
+    back to the one that sent it."""
     expected = defaultdict(list)
     for index, (_, node, where) in enumerate(packets.tolist()):
         if bad[index]:
@@ -45,7 +46,8 @@ def by_pair(config, packets, bad):
         x_first, x_last, y_first, y_last = (where >> at & 15 for at in (0, 4, 8, 12))
         for y in range(y_first, y_last + 1):
             for x in range(x_first, x_last + 1):
-                expected[node, y * config.width + x].append(index)
+                if y * config.width + x != node:
+                    expected[node, y * config.width + x].append(index)
     return expected
 
 
@@ -85,8 +87,9 @@ def test_packets_beyond_the_mesh_hold_nothing_up():
     config = MeshConfig(width=2, height=2, bus_bytes=4, queue_depth=2)
     packets = np.zeros(40, PACKET)
     packets["node"] = np.arange(40) % 4
+    packets["target"] = np.where(packets["node"] == 0, target(1, 1, 0, 0), 0)
     packets["target"][::5] = target(2, 2, 0, 0)
-    bad = packets["target"] != 0
+    bad = packets["target"] == target(2, 2, 0, 0)
     with MeshPlayer(config) as player:
         played = player.play(packets, limit=1000)
     assert (played.accepted < 1000).all()
@@ -98,7 +101,18 @@ def test_a_hop_takes_a_cycle():
     config = MeshConfig(width=2, height=2, bus_bytes=4, queue_depth=2)
     packets = np.zeros(3, PACKET)
     packets["time"] = 0, 20, 40
-    packets["target"] = [target(x, x, y, y) for x, y in ((0, 0), (1, 0), (1, 1))]
+    packets["target"] = [target(x, x, y, y) for x, y in ((1, 1), (1, 0), (0, 1))]
     with MeshPlayer(config) as player:
         played = player.play(packets, limit=1000)
-    assert (played.arrivals["cycle"] - played.accepted).tolist() == [1, 2, 3]
+    assert (played.arrivals["cycle"] - played.accepted).tolist() == [3, 2, 2]
+
+
+def test_nothing_comes_back_to_its_sender():
+    config = MeshConfig(width=2, height=2, bus_bytes=4, queue_depth=2)
+    packets = np.zeros(2, PACKET)
+    packets["node"] = 3
+    packets["target"] = target(1, 1, 1, 1), target(0, 1, 1, 1)
+    with MeshPlayer(config) as player:
+        played = player.play(packets, limit=1000)
+    assert (played.accepted < 1000).all()
+    assert played.arrivals[["node", "packet"]].tolist() == [(2, 1)]

@@ -17,7 +17,7 @@ def walk(source, destination):
         port = next(port for port, each in STEPS.items() if each == step)
         taken.append((y * CONFIG.width + x, port))
         x, y = x + step[0], y + step[1]
-    return [*taken, (destination, Port.LOCAL)]
+    return [*taken, (destination, Port.LOCAL)] if taken else []
 
 
 def test_a_packet_for_one_node_takes_the_walk():
@@ -28,7 +28,7 @@ def test_a_packet_for_one_node_takes_the_walk():
                 expected[node, port] += 1
             where = node_target(CONFIG, np.array([destination]))
             assert (link_loads(CONFIG, [source], where) == expected).all()
-            assert hops(CONFIG)[source, destination] == len(taken) - 1
+            assert hops(CONFIG)[source, destination] == max(len(taken) - 1, 0)
 
 
 def test_a_packet_for_a_rectangle_crosses_each_link_of_its_walks_once():
@@ -36,6 +36,11 @@ def test_a_packet_for_a_rectangle_crosses_each_link_of_its_walks_once():
     for node, port in {pair for destination in (6, 7, 10, 11) for pair in walk(1, destination)}:
         expected[node, port] = 1
     assert (link_loads(CONFIG, [1], [target(2, 3, 1, 2)]) == expected).all()
+
+
+def test_a_packet_for_all_does_not_come_back():
+    loads = link_loads(CONFIG, [5], [target(0, 3, 0, 2)])
+    assert np.flatnonzero(loads[:, Port.LOCAL] == 0).tolist() == [5]
 
 
 def test_loads_add_up_with_their_weights():

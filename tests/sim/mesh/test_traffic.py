@@ -30,7 +30,7 @@ configs = pytest.mark.parametrize("config", [
 def test_a_packet_alone_takes_a_cycle_a_link_and_one(config):
     with MeshPlayer(config) as player:
         over = measure_pairs(player, seed=1)
-    assert len(over) == min(256, config.nodes**2)
+    assert len(over) == config.nodes * (config.nodes - 1)
     assert (over == 1).all()
 
 
@@ -78,7 +78,8 @@ def test_latency_is_unknown_where_packets_do_not_arrive():
     with MeshPlayer(SMALL) as player:
         curve = measure(player, "all-to-one", cycles=1000, seed=1, shares=(2.0,))
     assert curve.points[0].latency_mean is None
-    assert curve.points[0].throughput == 0.25
+    # Three nodes send; the one in the middle receives a packet a cycle.
+    assert curve.points[0].throughput == pytest.approx(1 / 3, abs=1e-4)
 
 
 def test_a_window_has_a_least_length():
