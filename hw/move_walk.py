@@ -151,8 +151,9 @@ class MoveWalk(wiring.Component):
             m.d.comb += [new.load.ext_base.eq(send.remote_base),
                          new.load.ext_stride.eq(send.remote_stride)]
         with m.If(notify):
+            # Row constants, because the array does not read them.
             m.d.comb += new.eq(move_layout().const({
-                "opcode": Opcode.NOTIFY, "load": {"region": Region.ACT, "rows": 1,
+                "opcode": Opcode.NOTIFY, "load": {"region": Region.ROW, "rows": 1,
                                                   "row_bytes": config.bus_bytes}}))
 
     def refusal(self, command, remote):

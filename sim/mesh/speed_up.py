@@ -1,13 +1,13 @@
 """Speed-up over cores on the RTL: the same work on more cores, and more work on more cores."""
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 
 from systolith.hw.config import Config
 from systolith.hw.configs import get_config
-from systolith.sim.benchmarks.models import tokens
+from systolith.sim.benchmarks.models import first_layers, tokens
 from systolith.sim.devices import open_machine
 from systolith.sim.progress import Progress
 from systolith.sw.compiler.attention_alone import compile_attention_alone
@@ -15,12 +15,17 @@ from systolith.sw.compiler.attention_mesh import compile_attention_mesh
 from systolith.sw.decoder import SideBySideSession, compile_decoder
 from systolith.sw.decoder.mesh import open_session
 from systolith.sw.decoder.share import MOST_SHARES
+from systolith.sw.encoder import compile_encoder, compile_encoder_mesh, quantized_encoder
 from systolith.sw.models import load_model
+from systolith.sw.models.bert import Encoder
+from systolith.sw.models.encoders import load_encoder
 from systolith.sw.reference.decoder import Cache, decode
+from systolith.sw.reference.encoder import QuantizedEncoder
 from systolith.sw.runtime.cluster import Alone, Cluster
 from systolith.sw.runtime.device import Device
 
-#: Rows of the attention, columns of its heads, heads, and heads a core where the work grows.
+#: Rows of the attention and tokens of the layer; columns of the attention's heads, heads, and heads
+#: a core where the work grows.
 LENGTH, HEAD_DIM, HEADS, HEADS_A_CORE = 128, 32, 8, 2
 #: Tokens before the one that the decoder decodes.
 CONTEXT = 100
@@ -89,6 +94,29 @@ def _decode(machine: Device | Cluster) -> tuple[int, int, bool]:
             np.array_equal(result.logits[-1], expected.logits[-1]))
 
 
+@cache
+def _layer() -> tuple[Encoder, QuantizedEncoder]:
+    """MiniLM's first layer."""
+    encoder = first_layers(load_encoder("minilm"), 1)
+    return encoder, quantized_encoder(encoder)
+
+
+def _embed(machine: Device | Cluster) -> tuple[int, int, bool]:
+    """A text of :data:`LENGTH` tokens through MiniLM's first layer, and all around it. Weights are
+    in the cores where they fit, and come as they are used in a core alone."""
+    encoder, model = _layer()
+    ids = encoder.tokenizer.encode(" ".join(encoder.samples)).ids[:LENGTH]
+    if isinstance(machine, Cluster):
+        shared = compile_encoder_mesh(model, machine.config, length=LENGTH, name=encoder.name)
+        shared.load(machine)
+        result, macs = shared.run(machine, ids), shared.macs
+    else:
+        alone = compile_encoder(model, machine.config, length=LENGTH, name=encoder.name)
+        alone.load(machine)
+        result, macs = alone.run(machine, ids), alone.macs
+    return result.counters.cycles, macs, result.bit_exact
+
+
 def _decode_texts(machine: Device | Cluster) -> tuple[int, int, bool]:
     """A token of glassllm after :data:`CONTEXT` others on each core, each of another text."""
     model = load_model("glassllm")
@@ -116,6 +144,7 @@ def _weak(cores: int) -> int:
 WORKS = (
     Work(f"attention, {HEADS} heads", partial(_attention, lambda cores: HEADS), _strong),
     Work(f"attention, {HEADS_A_CORE} heads a core", partial(_attention, _weak), _weak),
+    Work("a layer of MiniLM", _embed, lambda cores: 1),
     Work("glassllm, a token", _decode, lambda cores: 1 if cores <= MOST_SHARES else None),
     Work("glassllm, a token of a text on each core", _decode_texts, lambda cores: cores),
 )

@@ -1,6 +1,7 @@
 """What a core sends to the others that share a model with it."""
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from systolith.hw.config import Config, Region
 from systolith.hw.isa import Command, Notify, Send
@@ -17,23 +18,45 @@ class Meet(Notify):
 MEET = Meet()
 
 
+class Area(NamedTuple):
+    """A rectangle of cores: columns ``x_first`` to ``x_last`` of rows ``y_first`` to ``y_last``."""
+
+    x_first: int
+    x_last: int
+    y_first: int
+    y_last: int
+
+    @classmethod
+    def whole(cls, config: Config) -> "Area":
+        """All cores of a chip."""
+        return cls(0, config.mesh_width - 1, 0, config.mesh_height - 1)
+
+    @property
+    def cores(self) -> int:
+        """How many there are."""
+        return (self.x_last - self.x_first + 1) * (self.y_last - self.y_first + 1)
+
+
 class Gather:
-    """Sends of one core. All cores have the same places, so data keep their address.
+    """Sends of one core to others. All have the same places, so data keep their address.
 
     Parameters
     ----------
     config : Config
     number : int
         Of the core.
+    area : Area, optional
+        It and the others; by default all cores.
     """
 
-    def __init__(self, config: Config, number: int):
+    def __init__(self, config: Config, number: int, area: Area | None = None):
         self._config, self.number = config, number
+        self.area = Area.whole(config) if area is None else area
 
     @property
     def alone(self) -> bool:
         """Whether there is no other core."""
-        return self._config.cores == 1
+        return self.area.cores == 1
 
     def rows(self, region: Region, base: int, words: int, block: Span, stride: int,
              target: int | None = None) -> Iterator[Command]:
@@ -44,25 +67,26 @@ class Gather:
                              words * size, stride * size, target=target)
 
     def send(self, region: Region, base: int, rows: int, row_bytes: int, stride: int, *,
-             remote: tuple[Region, int] | None = None, target: int | None = None
-             ) -> Iterator[Command]:
-        """Bytes of a memory to the same place of the other cores, or to a ``remote`` one; nothing
-        where there is no other core."""
+             remote: tuple[Region, int] | None = None, remote_stride: int | None = None,
+             target: int | None = None) -> Iterator[Command]:
+        """Bytes of a memory to the same place of the other cores, or to a ``remote`` one, there
+        ``remote_stride`` bytes from row to row; nothing where there is no other core."""
         if self.alone or target == self.number:
             return
-        if stride == row_bytes and rows * row_bytes <= MAX_RUN:
+        remote_stride = stride if remote_stride is None else remote_stride
+        if stride == remote_stride == row_bytes and rows * row_bytes <= MAX_RUN:
             rows, row_bytes, stride = 1, rows * row_bytes, rows * row_bytes
+            remote_stride = stride
         other, other_base = remote or (region, base)
         yield Send(region=int(region), rows=rows, row_bytes=row_bytes, base=base, stride=stride,
-                   remote_region=int(other), remote_base=other_base, remote_stride=stride,
+                   remote_region=int(other), remote_base=other_base, remote_stride=remote_stride,
                    remote_signal=0, **self._rectangle(target))
 
     def _rectangle(self, target: int | None) -> dict[str, int]:
-        width, height = self._config.mesh_width, self._config.mesh_height
         if target is None:
-            return {"x_first": 0, "x_last": width - 1, "y_first": 0, "y_last": height - 1}
-        y, x = divmod(target, width)
-        return {"x_first": x, "x_last": x, "y_first": y, "y_last": y}
+            return self.area._asdict()
+        y, x = divmod(target, self._config.mesh_width)
+        return Area(x, x, y, y)._asdict()
 
 
 def in_order(cores: Sequence[Sequence[Command]]) -> list[tuple[int, Command]]:

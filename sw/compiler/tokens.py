@@ -18,13 +18,15 @@ def token_loads(table: int, count: int, row_bytes: int, base: int) -> Iterator[C
                    base=base + row * row_bytes)
 
 
-def with_tokens(commands: Mapping[Engine, Sequence[Command]], ids: Sequence[int]
-                ) -> dict[Engine, list[Command]]:
-    """The commands of a program, its :func:`token_loads` moved to the rows of ``ids``."""
+def with_tokens(commands: Mapping[Engine, Sequence[Command]], ids: Sequence[int],
+                table: int | None = None) -> dict[Engine, list[Command]]:
+    """The commands of a program, its :func:`token_loads` moved to the rows of ``ids``. With the
+    ``table`` that they were made of, other loads may be between them."""
     streams = {engine: list(stream) for engine, stream in commands.items()}
     moves = streams[Engine.MOVE]
     # Between them a core of a mesh may tell others that a row is there.
-    loads = [place for place, move in enumerate(moves) if isinstance(move, Load)]
+    loads = [place for place, move in enumerate(moves) if isinstance(move, Load)
+             and table in (None, move.ext_base)]
     for place, token in zip(loads, ids, strict=False):
         move = moves[place]
         assert isinstance(move, Load)

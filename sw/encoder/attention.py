@@ -31,19 +31,20 @@ class AttentionLowering:
         """Scores, softmax and mixed values of every block of every head."""
         blocks = [(head, span) for head in range(self.model.heads)
                   for span in spans(self.plan.length, self.plan.block)]
-        yield from interleaved([self._block(step, *block) for step, block in enumerate(blocks)],
+        yield from interleaved([self.block(step, *block) for step, block in enumerate(blocks)],
                                self.plan.depth, self.config)
 
-    def _block(self, step: int, head: int, span: Span) -> AttentionBlock:
+    def block(self, step: int, head: int, span: Span) -> AttentionBlock:
+        """Rows of one head, the ``step``-th of all blocks."""
         plan, tiles, (start, end) = self.plan, self.plan.tiles, span
         words = plan.block * (plan.score_stride + plan.mix_stride)
         scores = accumulator_slot(step, words, plan.depth // 2, self.config)
         return AttentionBlock(
             rows=end - start, position=start, visible=plan.valid, causal=False,
             head_dim=self.model.head_dim, head_in=tiles.head_in, head_out=tiles.head_out,
-            query=plan.q.base + head * tiles.head_in * plan.length + start, query_row=1,
+            query=plan.queries + head * tiles.head_in * plan.length + start, query_row=1,
             query_tile=plan.length, keys=plan.keys.base + head * tiles.head_in,
-            key_stride=self.model.heads * tiles.head_in,
+            key_stride=tiles.heads * tiles.head_in,
             values=plan.values.base + head * tiles.head_out * plan.key_tiles,
             value_stride=plan.key_tiles, scores=scores, score_stride=plan.score_stride,
             mixed=scores + plan.block * plan.score_stride, mix_stride=plan.mix_stride,

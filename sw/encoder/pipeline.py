@@ -22,7 +22,7 @@ from systolith.sw.compiler.tokens import check_tokens
 from systolith.sw.compiler.verifier import verify_mesh
 from systolith.sw.encoder.compiled import check_text, count_macs
 from systolith.sw.encoder.plan import EncoderPlan, plan_encoder
-from systolith.sw.encoder.shared_stream import SharedImage
+from systolith.sw.encoder.shared_image import SharedImage
 from systolith.sw.encoder.stage import Stage, in_turn
 from systolith.sw.reference.encoder import QuantizedEncoder, embed_all
 from systolith.sw.runtime.cluster import Cluster

@@ -54,31 +54,40 @@ class PlacedEncoder(abc.ABC):
 
 @dataclass(frozen=True)
 class PlacedText(PlacedEncoder):
-    """All cores work on one text, each on a part of its positions.
+    """All cores work on one text, each on some heads and columns of some of its positions.
 
     Parameters
     ----------
     compiled : CompiledMeshEncoder
         For the machine.
+    shared : sequence of mapping
+        What each core does.
     """
 
     compiled: CompiledMeshEncoder
+    shared: Sequence[Duty]
 
     @classmethod
     def on(cls, site: Site, compiled: CompiledMeshEncoder) -> "PlacedText":
         """What was compiled for the site's chip, on the machine."""
-        positions = [(0, 0)] * site.config.cores
-        for core, own in zip(site.cores, compiled.positions, strict=True):
-            positions[core] = own
-        return cls(replace(compiled, program=site.place(compiled.program), positions=positions))
+        words: list[Sequence[int]] = [()] * site.config.cores
+        shared: list[Duty] = [{} for _ in range(site.config.cores)]
+        for core, share, own in zip(site.cores, compiled.shares, compiled.positions, strict=True):
+            words[core] = own
+            shared[core] = {**whole(compiled.model), "heads": share.heads,
+                            "columns": share.columns, "positions": share.positions}
+        return cls(replace(compiled, setup=site.place(compiled.setup),
+                           program=site.place(compiled.program), positions=words), shared)
+
+    def load(self, cluster: Cluster) -> None:
+        self.compiled.load(cluster)
 
     @property
     def program(self) -> MeshProgram:
         return self.compiled.program
 
     def duties(self) -> list[Duty]:
-        return [{**whole(self.compiled.model), "positions": own} if own[0] < own[1] else {}
-                for own in self.compiled.positions]
+        return list(self.shared)
 
     def embed_texts(self, cluster: Cluster, texts: Sequence[Sequence[int]],
                     max_cycles: int = DEFAULT_MAX_CYCLES

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from systolith.hw.config import ConfigError
 from systolith.sw.compiler.site import Site
 from systolith.sw.encoder.mesh import compile_encoder_mesh
+from systolith.sw.encoder.mesh.share import least_length
 from systolith.sw.encoder.placed import PlacedEncoder, PlacedText
 from systolith.sw.encoder.placed_pipeline import PlacedPipeline, texts_of
 from systolith.sw.encoder.side_by_side import compile_encoder_side_by_side
@@ -34,10 +35,10 @@ class Placement:
     at_once: Callable[[Site], int]
 
 
-def _by_positions(model: QuantizedEncoder, site: Site, length: int, name: str) -> PlacedEncoder:
-    """A short text gets positions that are no tokens, so that each core has a tile of them."""
+def _by_columns(model: QuantizedEncoder, site: Site, length: int, name: str) -> PlacedEncoder:
+    """A short text gets positions that are no tokens, so that each row of cores has some."""
     chip = site.chip
-    least = (chip.cores - 1) * max(chip.rows, chip.cols) + 1
+    least = least_length(chip)
     return PlacedText.on(site, compile_encoder_mesh(
         model, chip, length=max(length, min(least, model.positions)), valid=length, name=name))
 
@@ -52,8 +53,8 @@ def _by_layers(model: QuantizedEncoder, site: Site, length: int, name: str) -> P
 
 #: By name; the first is taken where the user names none.
 PLACEMENTS = {
-    "positions": Placement("each core has a part of a text's positions", _by_positions,
-                           lambda site: 1),
+    "columns": Placement("each core has some heads and columns of one text", _by_columns,
+                         lambda site: 1),
     "layers": Placement("each core has some layers, texts go from core to core", _by_layers,
                         texts_of),
     "texts": Placement("each core has a text of its own", _side_by_side,

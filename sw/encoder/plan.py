@@ -5,7 +5,6 @@ from typing import Any
 
 from systolith.hw.config import Config, Region
 from systolith.sw.compiler.allocate import Allocator, Buffer, check_capacity
-from systolith.sw.compiler.fields import Span
 from systolith.sw.compiler.layout import ceil_div, table_words
 from systolith.sw.compiler.plan import DEPTHS, default_block_rows
 from systolith.sw.reference.encoder import QuantizedEncoder
@@ -38,6 +37,7 @@ class Tiles:
     width_out: int
     width_beats: int
     width_stride: int
+    heads: int
     head_in: int
     head_out: int
     query_beats: int
@@ -54,20 +54,21 @@ class Tiles:
     unit_out: int
 
     @classmethod
-    def of(cls, model: QuantizedEncoder, config: Config) -> "Tiles":
-        """Tiles of a model on a configuration."""
+    def of(cls, model: QuantizedEncoder, config: Config, heads: int | None = None) -> "Tiles":
+        """Tiles of a model on a configuration, with so many of its heads; all for None."""
+        heads = model.heads if heads is None else heads
         rows, cols, lanes = config.rows, config.cols, config.lanes
         width_in, group_in = ceil_div(model.width, rows), ceil_div(model.group, rows)
         head_in, head_out = ceil_div(model.head_dim, rows), ceil_div(model.head_dim, cols)
-        queries, unit = model.heads * head_in * rows, max(rows, cols)
+        queries, unit = heads * head_in * rows, max(rows, cols)
         return cls(
             width_in=width_in, width_out=ceil_div(model.width, cols),
             width_beats=width_in * rows // lanes, width_stride=ceil_div(width_in * rows, cols),
-            head_in=head_in, head_out=head_out, query_beats=queries // lanes,
+            heads=heads, head_in=head_in, head_out=head_out, query_beats=queries // lanes,
             query_stride=ceil_div(queries, cols),
-            value_beats=model.heads * head_out * cols // lanes,
-            value_stride=model.heads * head_out, group_in=group_in,
-            group_out=ceil_div(model.group, cols), group_beats=group_in * rows // lanes,
+            value_beats=heads * head_out * cols // lanes, value_stride=heads * head_out,
+            group_in=group_in, group_out=ceil_div(model.group, cols),
+            group_beats=group_in * rows // lanes,
             group_stride=ceil_div(group_in * rows, cols), unit=unit,
             units=ceil_div(model.width, unit), unit_in=unit // rows, unit_out=unit // cols)
 
@@ -146,13 +147,14 @@ class EncoderPlan:
     sums: tuple[Buffer, ...]
 
     @property
+    def queries(self) -> int:
+        """First word of the queries in activation memory."""
+        return self.q.base
+
+    @property
     def tokens(self) -> int:
         """How many of the core's positions are tokens."""
         return max(0, min(self.valid - self.first, self.length))
-
-    def of(self, positions: Span) -> "EncoderPlan":
-        """The same places for a core that has other positions, not more of them."""
-        return dataclasses.replace(self, first=positions[0], length=positions[1] - positions[0])
 
     def text(self, number: int) -> "EncoderPlan":
         """The same places for one of several texts: their residuals go around in ``x``."""
@@ -162,9 +164,9 @@ class EncoderPlan:
 
 
 def plan_encoder(model: QuantizedEncoder, config: Config, length: int, valid: int,
-                 what: str, own: int | None = None, texts: int = 1) -> EncoderPlan:
-    """Lay an encoder out for ``length`` positions of which ``valid`` exist, and a core that has the
-    first ``own`` of them; all for None. Residuals of so many ``texts`` are in the core at once.
+                 what: str, texts: int = 1) -> EncoderPlan:
+    """Lay an encoder out for ``length`` positions of which ``valid`` exist. Residuals of so many
+    ``texts`` are in the core at once.
 
     Raises
     ------
@@ -172,23 +174,24 @@ def plan_encoder(model: QuantizedEncoder, config: Config, length: int, valid: in
         When a memory is too small.
     """
     tiles, take = Tiles.of(model, config), Allocator(config)
-    key_tiles, own = ceil_div(length, config.rows), length if own is None else own
+    key_tiles = ceil_div(length, config.rows)
     score_stride = ceil_div(key_tiles * config.rows, config.cols)
     mix_stride = ceil_div(tiles.head_in * config.rows, config.cols)
-    block = max(1, min(own, default_block_rows(config), config.acc_half // max(
+    block = max(1, min(length, default_block_rows(config), config.acc_half // max(
         tiles.widest, score_stride + mix_stride)))
     depth = next((depth for depth in DEPTHS if depth // 2 * block * (score_stride + mix_stride)
                   <= config.acc_half), DEPTHS[-1])
     check_capacity(config, Region.ACC, 2 * max(tiles.widest, score_stride + mix_stride), what)
     places = {
-        **_vector(take, tiles, own * texts, block, config),
-        **_activations(take, model, tiles, own, block, depth, key_tiles, texts > 1),
+        **_vector(take, tiles, length * texts, block, config),
+        **_activations(take, model, tiles, length, block, depth, key_tiles, texts > 1),
         **_weights(take, model, tiles, length, key_tiles, config),
-        **_constants(take, tiles, 2 if texts == 1 else 3), **_rows(take, own, block, depth)}
+        **_constants(take, tiles, 2 if texts == 1 else 3),
+        **row_places(take, length, block, depth)}
     slots = _slots(take, model, tiles, config, what)
     take.check(what)
     return EncoderPlan(
-        length=own, valid=valid, first=0, tiles=tiles, key_tiles=key_tiles, block=block,
+        length=length, valid=valid, first=0, tiles=tiles, key_tiles=key_tiles, block=block,
         depth=depth, score_stride=score_stride, mix_stride=mix_stride, slots=slots, **places)
 
 
@@ -227,7 +230,8 @@ def _constants(take: Allocator, tiles: Tiles, norms: int) -> Places:
             "pool_out": take.take(Region.CONST, tiles.width_beats)}
 
 
-def _rows(take: Allocator, length: int, block: int, depth: int) -> Places:
+def row_places(take: Allocator, length: int, block: int, depth: int) -> Places:
+    """Row constants."""
     return {"inverse": take.take(Region.ROW, length), "scale": take.take(Region.ROW, length),
             "mean": take.take(Region.ROW, block), "root": take.take(Region.ROW, block),
             "hidden_inverse": take.several(2, Region.ROW, block),

@@ -15,6 +15,7 @@ from systolith.hw.isa import (
     Source,
 )
 from systolith.sw.compiler.fields import Fields, Span, spans, tensor
+from systolith.sw.compiler.layout import ceil_div
 from systolith.sw.encoder.plan import EncoderPlan
 from systolith.sw.reference.encoder import QuantizedEncoder
 
@@ -35,12 +36,16 @@ class Residual:
         self.blocks = spans(plan.length, plan.block)
         self._products = 0
 
+    @property
+    def slots(self) -> int:
+        """Products of a block that the accumulators hold."""
+        return 2 * max(1, self.config.acc_half // (self.plan.block * self.tiles.widest))
+
     def slot(self) -> int:
         """First accumulator of the next product of a block: products go around in all there are."""
-        words = self.plan.block * self.tiles.widest
-        slots = max(1, self.config.acc_half // words)
         number, self._products = self._products, self._products + 1
-        return number % 2 * self.config.acc_half + number // 2 % slots * words
+        return (number % 2 * self.config.acc_half
+                + number % self.slots // 2 * self.plan.block * self.tiles.widest)
 
     def source(self, block: Span) -> Fields:
         """Rows of the residual as the source of a pass."""
@@ -55,12 +60,30 @@ class Residual:
         return {"output": Output.INT16, "sink": Sink.VEC, "sink_tile_stride": 1,
                 "sink_base": self.plan.x.base + block[0] * beats, "sink_row_stride": beats}
 
-    def added(self, block: Span) -> Fields:
-        """The residual as the stream that accumulators are added to, in place."""
-        beats = self.tiles.width_beats
-        return {**self.sink(block), "combine": Combine.ADD, "stream_row_stride": beats,
-                "stream_base": self.plan.x.base + block[0] * beats, "beats": beats,
-                "rows": block[1] - block[0], "valid": self.model.width}
+    def added(self, block: Span, columns: Span | None = None) -> Fields:
+        """The residual as the stream that accumulators are added to, in place: its ``columns``, all
+        for None."""
+        first, last = columns or (0, self.model.width)
+        beats = self.tiles.width_beats if columns is None else self.beats(columns)
+        base = self.first_word(block, first)
+        return {**self.sink(block), "sink_base": base, "combine": Combine.ADD,
+                "stream_row_stride": self.tiles.width_beats, "stream_base": base, "beats": beats,
+                "rows": block[1] - block[0], "valid": last - first}
+
+    def first_word(self, block: Span, column: int) -> int:
+        """Word in vector memory of a column in the first row of a block."""
+        return (self.plan.x.base + block[0] * self.tiles.width_beats
+                + column // self.config.lanes)
+
+    def stride(self, columns: Span | None) -> int:
+        """Words of accumulators of these columns of a row, all for None."""
+        if columns is None:
+            return self.tiles.width_stride
+        return ceil_div(columns[1] - columns[0], self.config.cols)
+
+    def beats(self, columns: Span) -> int:
+        """Words of vector memory of these columns of a row."""
+        return ceil_div(columns[1] - columns[0], self.config.lanes)
 
     def norm(self, block: Span, constants: int) -> Iterator[Command]:
         """Layer norm of rows of the residual in place; ``constants``: its first column constant."""

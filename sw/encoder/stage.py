@@ -10,7 +10,7 @@ from systolith.sw.compiler.gather import Gather
 from systolith.sw.compiler.image import Place
 from systolith.sw.encoder.lowering import EncoderLowering
 from systolith.sw.encoder.plan import EncoderPlan
-from systolith.sw.encoder.shared_stream import SharedImage
+from systolith.sw.encoder.shared_image import SharedImage
 from systolith.sw.encoder.stage_stream import StageStream
 from systolith.sw.reference.encoder import QuantizedEncoder
 

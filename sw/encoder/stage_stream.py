@@ -7,7 +7,7 @@ from systolith.sw.compiler.allocate import Buffer
 from systolith.sw.compiler.fields import Span
 from systolith.sw.compiler.image import Place
 from systolith.sw.encoder.plan import EncoderPlan
-from systolith.sw.encoder.shared_stream import SharedImage
+from systolith.sw.encoder.shared_image import SharedImage
 from systolith.sw.encoder.stream import WeightStream
 from systolith.sw.reference.encoder import QuantizedEncoder
 

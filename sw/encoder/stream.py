@@ -12,20 +12,12 @@ from systolith.hw.isa import Command
 from systolith.sw.compiler.allocate import Buffer
 from systolith.sw.compiler.fields import Span
 from systolith.sw.compiler.image import Image, Place
-from systolith.sw.compiler.layout import (
-    activation_words,
-    column_constants,
-    pad,
-    pad_columns,
-    pad_rows,
-    vector_words,
-    weight_tiles,
-)
+from systolith.sw.compiler.layout import activation_words, vector_words
 from systolith.sw.compiler.tokens import token_loads
+from systolith.sw.encoder.data import EncoderData, ProductBytes
 from systolith.sw.encoder.plan import EncoderPlan, Slot
-from systolith.sw.reference.attention import Projection
-from systolith.sw.reference.encoder import POSITION_HIGH, Biased, QuantizedEncoder, QuantizedNorm
-from systolith.sw.reference.numerics import Ints, exp2_table
+from systolith.sw.reference.encoder import QuantizedEncoder
+from systolith.sw.reference.numerics import exp2_table
 
 
 class WeightStream:
@@ -44,10 +36,12 @@ class WeightStream:
                  image: Image | None = None):
         self.model, self.plan, self.config = model, plan, config
         self.tiles = plan.tiles
+        self.data = EncoderData(plan.tiles, model.head_dim, config)
         self.image = Image(config) if image is None else image
         self.words = self._add("words", Region.VEC, vector_words(
             model.words, config, self.tiles.width_beats))
-        self._positions = self._add("positions", Region.ACT, self._position_bytes())
+        self._positions = self._add("positions", Region.ACT, self.data.positions(
+            model.positions_high, model.positions_low))
         self._ones = self.image.write("ones", plan.ones, self._ones_bytes())
         self.output = self.image.place(self._output_buffer())
         self._places: dict[str, Slot] = {}
@@ -56,10 +50,6 @@ class WeightStream:
     def place(self, name: str) -> Slot:
         """Where the weights that were fetched last under that name are."""
         return self._places[name]
-
-    def table(self, name: str) -> int:
-        """First word in vector memory of a group's function table."""
-        return self._places[name].vectors.base + self.tiles.group_beats
 
     def norm(self, number: int) -> int:
         """First column constant of a norm: gains and biases, then smoothing, then measures."""
@@ -83,13 +73,11 @@ class WeightStream:
 
     def resident(self) -> Iterator[Command]:
         """What stays in the core whatever the text."""
-        plan, model, beats = self.plan, self.model, self.tiles.width_beats
-        self.image.add("identity", plan.identity, self._identity())
+        plan, model = self.plan, self.model
+        self.image.add("identity", plan.identity, self.data.identity())
         self.image.add("exp2", plan.table, exp2_table().astype("<i2").tobytes())
-        self.image.add("pool in", plan.pool_in, column_constants(
-            model.pool_words, None, self.config, beats))
-        self.image.add("pool out", plan.pool_out, column_constants(
-            model.unpool_words, None, self.config, beats))
+        self.image.add("pool in", plan.pool_in, self.data.pool(model.pool_words))
+        self.image.add("pool out", plan.pool_out, self.data.pool(model.unpool_words))
         self.image.load(plan.ones, self._ones, 0, plan.ones.words)
         yield from self._loads()
 
@@ -107,7 +95,7 @@ class WeightStream:
         """Column constants of a norm; 0 is that of the embedding, then two of each layer."""
         layer = self.model.layers[(number - 1) // 2] if number else None
         norm = self.model.norm if layer is None else layer.norm1 if number % 2 else layer.norm2
-        self.image.add(f"norm{number}", self._norm_place(number), self._norm(norm))
+        self.image.add(f"norm{number}", self._norm_place(number), self.data.norm(norm))
         yield from self._loads()
 
     def fetch(self, name: str) -> Iterator[Command]:
@@ -147,70 +135,24 @@ class WeightStream:
         words = len(data) // self.config.word_bytes(region)
         return self.image.write(name, Buffer(region, 0, words), data)
 
-    def _position_bytes(self) -> bytes:
-        """(n, units, upper and lower, unit) INT8."""
-        tiles, parts = self.tiles, (self.model.positions_high, self.model.positions_low)
-        units = [pad(part, len(part), tiles.units * tiles.unit).reshape(-1, tiles.units, tiles.unit)
-                 for part in parts]
-        return np.stack(units, axis=2).astype(np.int8).tobytes()
-
     def _ones_bytes(self) -> bytes:
         """A row of ones where positions are tokens."""
         row = np.zeros((1, self.plan.ones.words * self.config.rows), np.int8)
         row[0, :self.plan.valid] = 1
         return activation_words(row, self.config)
 
-    def _identity(self) -> bytes:
-        """Weights that put upper and lower bytes of a unit together."""
-        one = np.eye(self.tiles.unit, dtype=np.int64)
-        return weight_tiles(np.concatenate([POSITION_HIGH * one, one]), self.config)
-
-    def _norm(self, norm: QuantizedNorm) -> bytes:
-        beats = self.tiles.width_beats
-        return b"".join(column_constants(words, bias, self.config, beats) for words, bias in (
-            (norm.words, norm.bias), (norm.smooth, None), (norm.measure, None)))
-
-    def _data(self, name: str) -> tuple[bytes, bytes, bytes]:
+    def _data(self, name: str) -> ProductBytes:
         """Bytes of weights, column constants and vectors of a product."""
         kind = name.rstrip("0123456789.")
         index, _, group = name[len(kind):].partition(".")
-        layer = self.model.layers[int(index)]
-        if kind in "qkv":
-            return self._heads(getattr(layer, kind), kind)
+        layer, data, beats = self.model.layers[int(index)], self.data, self.tiles.width_beats
+        if kind == "q":
+            return data.queries(layer.q)
+        if kind == "k":
+            return data.queries(layer.k)
+        if kind == "v":
+            return data.values(layer.v)
         if kind == "out":
-            return self._rows_of_heads(layer.out)
-        part = getattr(layer.groups[int(group)], kind)
-        if kind == "down":
-            return self._linear(part, part.words, part.bias, self.tiles.width_beats)
-        weight, constants, _ = self._linear(part, part.words, None, self.tiles.group_beats)
-        vectors = vector_words(part.bias[None], self.config, self.tiles.group_beats)
-        table = layer.groups[int(group)].gelu.astype("<i2").tobytes()
-        return weight, constants, vectors + table
-
-    def _linear(self, layer: Biased | Projection, words: Ints, bias: Ints | None, beats: int
-                ) -> tuple[bytes, bytes, bytes]:
-        return (weight_tiles(layer.weight, self.config),
-                column_constants(words, bias, self.config, beats), b"")
-
-    def _heads(self, layer: Biased | Projection, kind: str) -> tuple[bytes, bytes, bytes]:
-        """Columns of each head padded to whole tiles."""
-        config, tiles, model = self.config, self.tiles, self.model
-        size = tiles.head_out * config.cols if kind == "v" else tiles.head_in * config.rows
-        beats = tiles.value_beats if kind == "v" else tiles.query_beats
-
-        def padded(x: Ints) -> Ints:
-            return pad_columns(x, model.head_dim, size)
-
-        vectors = (vector_words(padded(layer.bias)[None], config, beats)
-                   if isinstance(layer, Biased) else b"")
-        return (weight_tiles(padded(layer.weight), config),
-                column_constants(padded(layer.words), None, config, beats), vectors)
-
-    def _rows_of_heads(self, layer: Projection) -> tuple[bytes, bytes, bytes]:
-        """Rows of each head padded to whole contraction tiles."""
-        model, size = self.model, self.tiles.head_in * self.config.rows
-        weight = pad_rows(layer.weight, model.head_dim, size)
-        return (weight_tiles(weight, self.config), column_constants(
-            layer.words, layer.bias, self.config, self.tiles.width_beats), b"")
-
-
+            return data.output(layer.out, beats)
+        each = layer.groups[int(group)]
+        return data.up(each) if kind == "up" else data.down(each.down, beats)

@@ -97,13 +97,13 @@ def test_layers_are_shared_out_to_cores_side_by_side(model):
 
 
 def test_mistakes_are_named(encoder, model):
-    with pytest.raises(ConfigError, match=r"no placement 'nothing'; choose one of pos"):
+    with pytest.raises(ConfigError, match=r"no placement 'nothing'; choose one of col"):
         EncoderSession(encoder, FunctionalCluster(TINY), placement="nothing")
     with pytest.raises(ConfigError, match="placement 'texts' needs several cores, and 'tiny'"):
         EncoderSession(encoder, FunctionalDevice(TINY.core), placement="texts")
-    with pytest.raises(CompileError, match="'tiny@4x4' has 16 cores, but one encoder runs on at"):
-        compile_encoder_placed(model, Site.of(get_config("tiny@4x4")), length=20,
-                               placement="positions")
+    with pytest.raises(CompileError, match="a row of 'tiny@5x1' has 5 cores"):
+        compile_encoder_placed(model, Site.of(get_config("tiny@5x1")), length=20,
+                               placement="columns")
     end = compile_encoder_placed(model, Site.of(TINY), length=20, placement="texts").outputs[-1]
     small = TINY.replace(ext_bytes=1 << end.bit_length() - 1)
     with pytest.raises(CompileError, match="bytes of external memory"):

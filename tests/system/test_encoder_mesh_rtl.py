@@ -45,10 +45,10 @@ def test_minilm_layer_in_numpy():
 
 @pytest.mark.slow
 def test_minilm_layer_on_four_cores():
-    """More than twice as fast as one core; what holds it up is the stream of weights."""
+    """More than 3.6 times as fast as one core."""
     (model, ids), config = first_layer(), get_config("mesh4")
     with RtlDevice(config.core) as device:
         alone = _run(compile_encoder(model, config.core, length=128), device, ids)
     with RtlCluster(config) as chip:
         together = _run(compile_encoder_mesh(model, config, length=128), chip, ids)
-    assert alone > 2.1 * together
+    assert alone > 3.6 * together

@@ -48,7 +48,7 @@ def test_an_encoder_and_its_picture(tmp_path):
     path = tmp_path / "place.png"
     result = result_of("place", "minilm", "--config", "2x1", "--length", "32", "--plot", path)
     assert path.read_bytes().startswith(b"\x89PNG")
-    assert [each["does"]["positions"] for each in result["cores"]] == [[0, 16], [16, 32]]
+    assert [each["does"]["positions"] for each in result["cores"]] == [[0, 32], [0, 32]]
     assert [(link["from"], link["to"]) for link in result["links"]] == [(0, 1), (1, 0)]
 
 

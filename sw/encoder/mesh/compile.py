@@ -1,36 +1,32 @@
-"""An encoder on several cores, each with a part of the positions of a text.
-
-A core has its positions from the embedding to the last norm, and uses all weights: they come out of
-external memory once and go around through the mesh. Only keys and values cross it besides. Nothing
-is added across cores, so all integers are those of a single core.
-"""
+"""Compilation of an encoder for the cores of a mesh, and its runs on a cluster."""
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
 from systolith.hw.config import Config
-from systolith.hw.isa import Command
+from systolith.hw.isa import Command, Engine
 from systolith.sw.compiler.errors import CompileError
-from systolith.sw.compiler.fields import Span
 from systolith.sw.compiler.gather import in_order
 from systolith.sw.compiler.image import Place
+from systolith.sw.compiler.layout import ceil_div
 from systolith.sw.compiler.schedule_mesh import schedule_mesh
-from systolith.sw.compiler.sharing import tiled
+from systolith.sw.compiler.stationary import stationary
 from systolith.sw.compiler.tokens import check_tokens, with_tokens
 from systolith.sw.compiler.verifier import verify_mesh
 from systolith.sw.encoder.compiled import EmbeddingResult, check_text, count_macs
-from systolith.sw.encoder.lowering import EncoderLowering
-from systolith.sw.encoder.plan import plan_encoder
-from systolith.sw.encoder.shared_stream import SharedImage, SharedStream
+from systolith.sw.encoder.mesh.lowering import MeshLowering
+from systolith.sw.encoder.mesh.plan import plan_mesh
+from systolith.sw.encoder.mesh.share import Share, shares_of
+from systolith.sw.encoder.mesh.stream import MeshStream
+from systolith.sw.encoder.plan import Tiles
+from systolith.sw.encoder.shared_image import SharedImage
 from systolith.sw.reference.encoder import QuantizedEncoder, embed
 from systolith.sw.runtime.cluster import Cluster
 from systolith.sw.runtime.device import DEFAULT_MAX_CYCLES, Counters, slowest
 from systolith.sw.runtime.mesh_program import MeshProgram
-
-#: Cores that share an encoder at most: each needs a semaphore for each other, twice.
-MOST_CORES = 4
 
 
 @dataclass(frozen=True)
@@ -39,20 +35,27 @@ class CompiledMeshEncoder:
 
     Parameters
     ----------
+    setup : MeshProgram
+        Loads the weights that stay in the cores, once for all texts.
     program : MeshProgram
     model : QuantizedEncoder
-    positions : sequence of Span
-        Of each core.
+    shares : sequence of Share
+        What each core of the chip does.
+    positions : sequence of sequence of int
+        Those whose words each core loads, in this order.
     valid : int
         Positions that are tokens.
-    output : Place
-        The embedding in external memory.
+    words, output : Place
+        The vocabulary and the embedding in external memory.
     """
 
+    setup: MeshProgram
     program: MeshProgram
     model: QuantizedEncoder
-    positions: Sequence[Span]
+    shares: Sequence[Share]
+    positions: Sequence[Sequence[int]]
     valid: int
+    words: Place
     output: Place
 
     @property
@@ -62,7 +65,8 @@ class CompiledMeshEncoder:
 
     def load(self, cluster: Cluster) -> None:
         """Write weights and words to the cluster, once for all texts."""
-        self.program.load(cluster)
+        self.setup.load(cluster)
+        self.setup.run(cluster)
 
     def run(self, cluster: Cluster, ids: Sequence[int],
             max_cycles: int = DEFAULT_MAX_CYCLES) -> EmbeddingResult:
@@ -83,47 +87,45 @@ class CompiledMeshEncoder:
             raise CompileError(f"the text has {len(ids)} tokens, but the encoder was compiled for "
                                f"{self.valid}")
         check_tokens(ids, self.model.vocabulary, self.program.model)
-        cluster.run([with_tokens(streams, ids[slice(*own)]) for streams, own in
-                     zip(self.program.commands, self.positions, strict=True)])
+        cluster.run(self._queues(ids))
         counters = slowest(cluster.wait(max_cycles))
         data = cluster.cores[0].read(self.output.memory, self.output.offset, self.output.size)
         return np.frombuffer(data, "<i2")[:self.model.width].astype(np.int16), counters
+
+
+    def _queues(self, ids: Sequence[int]) -> list[dict[Engine, list[Command]]]:
+        """The commands of each core; what is no token has the word of token 0."""
+        padded = [*ids, *[0] * (max(chain(*self.positions)) + 1 - len(ids))]
+        return [with_tokens(streams, [padded[position] for position in own], self.words.offset)
+                for streams, own in zip(self.program.commands, self.positions, strict=True)]
 
 
 def compile_encoder_mesh(model: QuantizedEncoder, config: Config, *, length: int,
                          valid: int | None = None, name: str = "encoder") -> CompiledMeshEncoder:
     """Compile an encoder for texts of ``length`` positions on the cores of a mesh.
 
-    Parameters and errors are those of :func:`compile_encoder`; besides, every core needs a tile of
-    positions, and there are at most :data:`MOST_CORES` cores.
+    Parameters and errors are those of :func:`compile_encoder`; besides, there are limits of the
+    mesh, see :func:`shares_of`.
     """
     valid, what = check_text(model, config, length, valid), f"{name} at length {length}"
-    positions = _positions(config, length)
-    plan = plan_encoder(model, config, length, valid, what, positions[0][1])
-    image, cores, outputs = SharedImage(config), list[list[Command]](), list[Place]()
-    for number, own in enumerate(positions):
-        weights = SharedStream(model, plan.of(own), config, image, number)
-        parts = EncoderLowering(model, plan.of(own), weights, config, number).parts()
-        cores.append([command for part in parts.values() for command in part])
-        outputs.append(weights.output)
+    shares = shares_of(model, config, length)
+    plan = plan_mesh(model, config, length, valid, shares[0], what)
+    image, blocks = SharedImage(config), ceil_div(plan.length, plan.block)
+    cores, streams, embedded = list[list[Command]](), list[MeshStream](), list[list[int]]()
+    for share in shares:
+        tiles = Tiles.of(model, config, share.heads[1] - share.heads[0])
+        own = plan.of(share, tiles)
+        streams.append(MeshStream(model, own, config, image))
+        lowering = MeshLowering(model, own, streams[-1], config, blocks)
+        cores.append([stationary(command) for command in lowering.commands()])
+        embedded.append([own.first + row for block in lowering.blocks
+                         for row in range(*share.embedded(block))])
     image.check(what)
-    streams = schedule_mesh(in_order(cores), config)
-    verify_mesh(config, streams)
-    program = MeshProgram(config, streams, {0: tuple(image.sections)}, name,
-                          count_macs(model, config, length, valid))
-    return CompiledMeshEncoder(program, model, positions, valid, outputs[0])
-
-
-def _positions(config: Config, length: int) -> list[Span]:
-    """Positions of each core in whole tiles; the first has the most."""
-    if config.cores > MOST_CORES:
-        raise CompileError(f"configuration {config.name!r} has {config.cores} cores, but one "
-                           f"encoder runs on at most {MOST_CORES}, such as 'mesh4'")
-    granule = max(config.rows, config.cols)
-    least = (config.cores - 1) * granule + 1
-    if length < least:
-        raise CompileError(f"length must be at least {least} on the {config.cores} cores of "
-                           f"{config.name!r}, {granule} positions a core, not {length}; compile a "
-                           "longer text of which fewer positions are valid, or take "
-                           f"{config.core.name!r}")
-    return tiled(length, granule, config.cores)
+    loads = [{Engine.MOVE: stream.settled} for stream in streams]
+    commands = schedule_mesh(in_order(cores), config)
+    for queues in (loads, commands):
+        verify_mesh(config, queues)
+    setup = MeshProgram(config, loads, {0: image.sections}, name)
+    program = MeshProgram(config, commands, {}, name, count_macs(model, config, length, valid))
+    return CompiledMeshEncoder(setup, program, model, shares, embedded, valid, streams[0].words,
+                               streams[0].output)
