@@ -74,8 +74,10 @@ def test_weights_that_do_not_fit_are_streamed(even_model):
     weights = [[each for each in program.commands[1][Engine.MOVE]
                 if isinstance(each, Load) and each.region == Region.WGT]
                for program in (resident.program, resident.setup, streamed.program, streamed.setup)]
-    assert len(weights[0]) == 1 and not weights[3]
-    assert len(weights[1]) > 1 and len(weights[2]) > 1
+    assert len(weights[0]) == 1
+    assert not weights[3]
+    assert len(weights[1]) > 1
+    assert len(weights[2]) > 1
     run(streamed, small, random_texts(24, 24))
 
 

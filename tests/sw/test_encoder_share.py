@@ -25,7 +25,8 @@ def test_rows_share_heads_and_columns_share_the_text(model, name, columns):
     shares = shares_of(model, config, length)
     for start in range(0, config.cores, columns):
         row = shares[start:start + columns]
-        assert len({each.positions for each in row}) == 1 and len({each.row for each in row}) == 1
+        assert len({each.positions for each in row}) == 1
+        assert len({each.row for each in row}) == 1
         assert covered(each.heads for each in row) == [*range(4)]
         assert covered(each.columns for each in row) == [*range(16)]
         assert covered(each.groups for each in row) == [*range(4)]
