@@ -57,7 +57,7 @@ def test_the_proof_can_fail(tmp_path):
 
 
 def test_simulation():
-    sizes = {"width": 32, "depth": 16, "granularity": 8}
+    sizes = {"width": 32, "depth": 16, "granularity": 8, "port_cycles": 0}
     text = merge_writes(to_verilog(Memory(**sizes), name="merged").text)
     assert "if (|write__mask)" in text
     simulate(text, "merged", "tests.hw.test_memory", parameters=sizes)

