@@ -64,8 +64,8 @@ def test_a_text_on_each_core(off):
 
 @pytest.mark.slow
 def test_minilm_layers_side_by_side():
-    """Each core has a text of 128 tokens. External memory brings the weights for all in time, but for
-    those of the start, which all cores want at once."""
+    """Each core has a text of 128 tokens. External memory brings the weights for all in time, but
+    for those of the start, which all cores want at once."""
     (model, ids), config = first_layer(), get_config("mesh4")
     texts = [[*ids[:64], *ids[64 + shift:], *ids[64:64 + shift]] for shift in range(4)]
     alone = compile_encoder(model, config.core, length=128)
