@@ -128,41 +128,7 @@ move_row:
     and =15
     sub =OP_LOAD
     jnz store_word
-load_word:
-    rd p
-    ld memory
-    wrw q
-    ld p
-    add =4
-    st p
-    ld q
-    add =4
-    st q
-    ld left
-    sub =4
-    st left
-    jz move_next
-    jquiet load_word
-    call host
-    jump load_word
-store_word:
-    rd q
-    ld memory
-    wrw p
-    ld p
-    add =4
-    st p
-    ld q
-    add =4
-    st q
-    ld left
-    sub =4
-    st left
-    jz move_next
-    jquiet store_word
-    call host
-    jump store_word
-move_next:
+{words}move_next:
     rd =REG_MOVE_BYTES
     ld memory
     add row_bytes
@@ -178,6 +144,27 @@ move_next:
     st rows
     jnz move_row
     jump retire
+"""
+
+#: A row, word by word.
+_WORDS = """\
+{name}:
+    rd {source}
+    ld memory
+    wrw {target}
+    ld p
+    add =4
+    st p
+    ld q
+    add =4
+    st q
+    ld left
+    sub =4
+    st left
+    jz move_next
+    jquiet {name}
+    call host
+    jump {name}
 """
 
 _REGION = """
@@ -199,5 +186,7 @@ def moves() -> str:
         regions += _REGION.format(step=region - before, name=region.name, target=target)
         # A is then the number less that of the region.
         before = int(region)
-    return _MOVE.format(regions=regions, **{
+    words = (_WORDS.format(name="load_word", source="p", target="q")
+             + _WORDS.format(name="store_word", source="q", target="p"))
+    return _MOVE.format(regions=regions, words=words, **{
         name: field(Load, name) for name in ("rows", "row_bytes", "region", "base", "stride")})
