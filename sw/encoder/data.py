@@ -1,4 +1,6 @@
 """Weights and constants of an encoder as the bytes of memory words."""
+from collections.abc import Sequence
+
 import numpy as np
 
 from systolith.hw.config import Config
@@ -12,7 +14,13 @@ from systolith.sw.compiler.layout import (
 )
 from systolith.sw.encoder.plan import Tiles
 from systolith.sw.reference.attention import Projection
-from systolith.sw.reference.encoder import POSITION_HIGH, Biased, Group, QuantizedNorm
+from systolith.sw.reference.encoder import (
+    POSITION_HIGH,
+    Biased,
+    Group,
+    QuantizedEncoderLayer,
+    QuantizedNorm,
+)
 from systolith.sw.reference.numerics import Ints
 
 #: Bytes of weights, of column constants and of vectors of a product.
@@ -53,6 +61,25 @@ class EncoderData:
     def pool(self, words: Ints) -> bytes:
         """Scale words of the width's columns."""
         return column_constants(words, None, self._config, self.tiles.width_beats)
+
+    def product(self, name: str, layers: Sequence[QuantizedEncoderLayer],
+                beats: int) -> ProductBytes:
+        """What a product of the layers reads, by its name: ``q0``, ``k0``, ``v0``, ``out0``,
+        ``up0.0``, ``down0.0`` and so on, the layer first, then the group. ``beats`` is the width of
+        what goes to the residual."""
+        kind = name.rstrip("0123456789.")
+        index, _, group = name[len(kind):].partition(".")
+        layer = layers[int(index)]
+        if kind == "q":
+            return self.queries(layer.q)
+        if kind == "k":
+            return self.queries(layer.k)
+        if kind == "v":
+            return self.values(layer.v)
+        if kind == "out":
+            return self.output(layer.out, beats)
+        each = layer.groups[int(group)]
+        return self.up(each) if kind == "up" else self.down(each.down, beats)
 
     def queries(self, layer: Biased | Projection) -> ProductBytes:
         """Queries or keys: columns of each head padded to whole contraction tiles."""

@@ -6,6 +6,7 @@ from systolith.hw.isa import Command
 from systolith.sw.compiler.allocate import Buffer
 from systolith.sw.compiler.fields import Span
 from systolith.sw.compiler.image import Place
+from systolith.sw.encoder.data import ProductBytes
 from systolith.sw.encoder.plan import EncoderPlan
 from systolith.sw.encoder.shared_image import SharedImage
 from systolith.sw.encoder.stream import WeightStream
@@ -36,7 +37,7 @@ class StageStream(WeightStream):
         products = sum(4 + 2 * len(layer.groups) for layer in model.layers[slice(*layers)])
         self._stay = products <= len(plan.slots)
         self._first_norm, self._norms = 2 * layers[0], dict[int, int]()
-        self._bytes: dict[str, tuple[bytes, bytes, bytes]] = {}
+        self._bytes: dict[str, ProductBytes] = {}
 
     def fetch_norm(self, number: int) -> Iterator[Command]:
         place = self.norm(number)
@@ -58,7 +59,7 @@ class StageStream(WeightStream):
         first, *others = self.plan.norms
         return first if number == self._first_norm else others[number % 2]
 
-    def _data(self, name: str) -> tuple[bytes, bytes, bytes]:
+    def _data(self, name: str) -> ProductBytes:
         if name not in self._bytes:
             self._bytes[name] = super()._data(name)
         return self._bytes[name]

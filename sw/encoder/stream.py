@@ -143,16 +143,4 @@ class WeightStream:
 
     def _data(self, name: str) -> ProductBytes:
         """Bytes of weights, column constants and vectors of a product."""
-        kind = name.rstrip("0123456789.")
-        index, _, group = name[len(kind):].partition(".")
-        layer, data, beats = self.model.layers[int(index)], self.data, self.tiles.width_beats
-        if kind == "q":
-            return data.queries(layer.q)
-        if kind == "k":
-            return data.queries(layer.k)
-        if kind == "v":
-            return data.values(layer.v)
-        if kind == "out":
-            return data.output(layer.out, beats)
-        each = layer.groups[int(group)]
-        return data.up(each) if kind == "up" else data.down(each.down, beats)
+        return self.data.product(name, self.model.layers, self.tiles.width_beats)

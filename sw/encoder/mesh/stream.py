@@ -188,22 +188,10 @@ class MeshStream(WeightStream):
             yield f"norm{2 * index + 2}"
 
     def _data(self, name: str) -> ProductBytes:
-        kind = name.rstrip("0123456789.")
-        index, _, group = name[len(kind):].partition(".")
-        if kind == "norm":
-            return b"", self.data.norm(self._norm(int(index))), b""
-        layer, data, columns = self._slices[int(index)], self.data, self.share.columns
-        beats = -(-(columns[1] - columns[0]) // self.config.lanes)
-        if kind == "q":
-            return data.queries(layer.q)
-        if kind == "k":
-            return data.queries(layer.k)
-        if kind == "v":
-            return data.values(layer.v)
-        if kind == "out":
-            return data.output(layer.out, beats)
-        each = layer.groups[int(group)]
-        return data.up(each) if kind == "up" else data.down(each.down, beats)
+        if name.startswith("norm"):
+            return b"", self.data.norm(self._norm(int(name.removeprefix("norm")))), b""
+        first, last = self.share.columns
+        return self.data.product(name, self._slices, -(-(last - first) // self.config.lanes))
 
     def _norm(self, number: int) -> QuantizedNorm:
         if not number:
