@@ -127,7 +127,7 @@ def _writing(writing: dict, where: dict) -> dict:
 def _answer(model: str, lines: Path, placement: str | None, writing: dict, where: dict,
             json: str | None) -> None:
     from systolith.sim.commands import answer as command
-    from systolith.sim.commands.complete import model_of
+    from systolith.sim.commands.complete import WritingRequest, model_of
     from systolith.sim.commands.embed import texts_of
     from systolith.sim.progress import Progress
     from systolith.sw.decoder.compile import placement_of
@@ -136,7 +136,7 @@ def _answer(model: str, lines: Path, placement: str | None, writing: dict, where
         fail(f"--text gives each core a text of its own, placement 'texts', not {placement!r}; "
              "all cores work on one text that is given as PROMPT", USAGE)
     prompts = texts_of(lines)
-    request = command.Request(model=model_of(model, prompts[0]), **_writing(writing, where))
+    request = WritingRequest(model=model_of(model, prompts[0]), **_writing(writing, where))
     result = command.answer(request, prompts, progress=Progress())
     if write_json(result.as_json(), json):
         command.print_answers(result)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from systolith.hw.config import Config
 from systolith.hw.configs import get_config
-from systolith.sim.commands.complete import ENDS
+from systolith.sim.commands.complete import ENDS, WritingRequest
 from systolith.sim.devices import open_machine
 from systolith.sim.measure import Measure, total
 from systolith.sim.progress import Progress
@@ -13,24 +13,6 @@ from systolith.sim.text import cores_and_cells, number, percent, print_facts, pr
 from systolith.sw.decoder import SideBySideSession, StepResult, Together, compile_decoder
 from systolith.sw.models import Model, load_model
 from systolith.sw.runtime.cluster import Alone, Cluster
-from systolith.sw.runtime.sampling import Sampling
-
-
-@dataclass(frozen=True, kw_only=True)
-class Request:
-    """What the command line asked for."""
-
-    model: str
-    tokens: int
-    config: str
-    device: str
-    max_cycles: int
-    stall: int
-    seed: int
-    slide: bool
-    sampling: Sampling
-    memory: str = "ideal"
-    without: Sequence[int] = ()
 
 
 @dataclass(frozen=True)
@@ -49,7 +31,7 @@ class Answers:
     """All answers, and what the runs cost: of the texts that went on at the same time ``prefill``,
     then ``decode``."""
 
-    request: Request
+    request: WritingRequest
     model: Model
     config: Config
     answers: list[Answer] = field(default_factory=list)
@@ -85,7 +67,7 @@ class Answers:
                 **total([*self.prefill, *self.decode]).as_json(), "seconds": self.seconds}
 
 
-def answer(request: Request, prompts: Sequence[str], *, progress: Progress) -> Answers:
+def answer(request: WritingRequest, prompts: Sequence[str], *, progress: Progress) -> Answers:
     """Go on with each of the prompts.
 
     Raises
@@ -109,7 +91,7 @@ def answer(request: Request, prompts: Sequence[str], *, progress: Progress) -> A
 
 
 @contextmanager
-def _session(request: Request, config: Config, model: Model,
+def _session(request: WritingRequest, config: Config, model: Model,
              progress: Progress) -> Iterator[SideBySideSession]:
     with progress.stage("compile"):
         compiled = compile_decoder(model, config.core)

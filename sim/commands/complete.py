@@ -53,11 +53,10 @@ def model_of(name: str, prompt: str | None) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request:
-    """What the command line asked for."""
+class WritingRequest:
+    """What the command line asked for, whatever the texts."""
 
     model: str
-    prompt: str | None
     tokens: int
     config: str
     device: str
@@ -66,9 +65,16 @@ class Request:
     seed: int
     slide: bool
     sampling: Sampling
-    compare: bool = False
     memory: str = "ideal"
     without: Sequence[int] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request(WritingRequest):
+    """What the command line asked for."""
+
+    prompt: str | None
+    compare: bool = False
 
 
 @dataclass(frozen=True)

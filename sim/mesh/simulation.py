@@ -8,9 +8,8 @@ from dataclasses import asdict, dataclass
 from functools import partial
 
 from systolith.hw.config import Config
-from systolith.hw.configs import get_config
 from systolith.sim import cxx
-from systolith.sim.mesh.speed_up import sizes
+from systolith.sim.mesh.speed_up import meshes
 from systolith.sim.progress import Progress
 from systolith.sim.rtl import RtlDevice
 from systolith.sim.rtl_cluster import RtlCluster
@@ -87,8 +86,7 @@ def simulation(core: str, width: int, height: int, *, progress: Progress) -> Sim
     """
     costs: list[Cost] = []
     with _empty_cache(progress):
-        for columns, rows in sizes(width, height):
-            config = get_config(f"{core}@{columns}x{rows}" if columns * rows > 1 else core)
+        for config in meshes(core, width, height):
             start = processor_seconds()
             _open(config, 1, progress).close()
             build = processor_seconds() - start

@@ -159,6 +159,12 @@ def sizes(width: int, height: int) -> Iterator[tuple[int, int]]:
         size = (2 * size[0], size[1]) if wider else (size[0], 2 * size[1])
 
 
+def meshes(core: str, width: int, height: int) -> Iterator[Config]:
+    """The configurations of :func:`sizes`, with cores of that configuration."""
+    for columns, rows in sizes(width, height):
+        yield get_config(f"{core}@{columns}x{rows}" if columns * rows > 1 else core)
+
+
 def speed_up(core: str, width: int, height: int, *, progress: Progress) -> list[Point]:
     """Measure on one core, and on more and more of them.
 
@@ -178,8 +184,7 @@ def speed_up(core: str, width: int, height: int, *, progress: Progress) -> list[
     """
     found: dict[str, list[Point]] = {work.name: [] for work in WORKS}
     first: dict[str, float] = {}
-    for columns, rows in sizes(width, height):
-        config = get_config(f"{core}@{columns}x{rows}" if columns * rows > 1 else core)
+    for config in meshes(core, width, height):
         with open_machine("rtl", config, progress=progress) as machine:
             for work in WORKS:
                 amount = work.amount(config.cores)
