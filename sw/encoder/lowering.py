@@ -71,7 +71,8 @@ class EncoderLowering:
         yield "feed-forward", feed_forward.commands(index, layer, norm(2 * index + 2))
 
     def _inputs(self, index: int, norm: int) -> Iterator[Command]:
-        """Queries, keys and values; the rows of a block before the drains of the one before."""
+        """Queries, keys and values; the rows of a block before the drains of the one before, but
+        never more products undrained than the accumulators hold."""
         plan = self.plan
         for name in "qkv":
             yield from self.weights.fetch(f"{name}{index}")
@@ -82,6 +83,8 @@ class EncoderLowering:
             yield from pending
             pending = []
             for name in "qkv":
+                if len(pending) == self.residual.slots:
+                    yield pending.pop(0)
                 product, drain = self.projections.projection(
                     name, self.weights.place(f"{name}{index}"), block, rows, plan.block)
                 yield product

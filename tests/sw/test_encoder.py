@@ -76,6 +76,17 @@ def test_padding_and_garbage_in_the_memories_change_nothing(model):
     assert compiled.run(device, ids).bit_exact
 
 
+@pytest.mark.parametrize("config", ["tiny", "tall", "sim16"])
+@pytest.mark.parametrize("acc_depth", [64, 128])
+def test_accumulators_that_hold_two_products(model, config, acc_depth):
+    """Of queries, keys and values, one must be drained before the third comes."""
+    config = dataclasses.replace(CONFIGS[config], acc_depth=acc_depth)
+    compiled = compile_encoder(model, config, length=13, valid=10)
+    device = FunctionalDevice(config)
+    compiled.load(device)
+    assert compiled.run(device, random_texts(10)[0]).bit_exact
+
+
 def test_groups_of_other_sizes(weights):
     model = quantized_model(weights, group=9)
     assert [group.up.weight.shape[1] for group in model.layers[0].groups] == [9, 9, 9, 9, 4]
