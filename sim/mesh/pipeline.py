@@ -5,9 +5,9 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from systolith.hw.config import Config, ConfigError
-from systolith.hw.configs import get_config
 from systolith.hw.isa import Engine, Move
 from systolith.sim.devices import open_machine
+from systolith.sim.mesh.cores import on_mesh
 from systolith.sim.progress import Progress
 from systolith.sim.rtl_cluster import RtlCluster
 from systolith.sim.text import number, print_facts
@@ -89,7 +89,7 @@ def check_requests(config: Config, requests: int) -> None:
                           f"{requests}: else they are never all busy")
 
 
-def pipeline(model: QuantizedEncoder, texts: Sequence[Sequence[int]], core: str, width: int,
+def pipeline(model: QuantizedEncoder, texts: Sequence[Sequence[int]], core: Config, width: int,
              height: int, *, progress: Progress) -> Pipelined:
     """Run texts of equal length through a pipeline, and the first of them on one core.
 
@@ -98,19 +98,19 @@ def pipeline(model: QuantizedEncoder, texts: Sequence[Sequence[int]], core: str,
     model : QuantizedEncoder
     texts : sequence of sequence of int
         Tokens of each request.
-    core : str
-        Name of the configuration of a core.
+    core : Config
+        Of one core.
     width, height : int
         Of the mesh; no more cores than layers.
 
     Raises
     ------
     ConfigError, CompileError
-        When there is no such configuration, or it does not fit the model or the texts.
+        When the mesh does not fit the model or the texts.
     RuntimeError
         When a result is not that of the reference: the RTL is broken.
     """
-    config = get_config(f"{core}@{width}x{height}")
+    config = on_mesh(core, width, height)
     check_requests(config, len(texts))
     with progress.stage("compile"):
         compiled = compile_encoder_pipeline(model, config, length=len(texts[0]), texts=len(texts))
