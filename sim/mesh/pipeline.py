@@ -30,7 +30,8 @@ class Pipelined:
     ----------
     config : str
         Name of the configuration.
-    cores, requests : int
+    cores, stages, requests : int
+        Cores beyond the stages have nothing to do.
     positions : int
         Of a request.
     cycles : int
@@ -49,6 +50,7 @@ class Pipelined:
 
     config: str
     cores: int
+    stages: int
     requests: int
     positions: int
     cycles: int
@@ -65,11 +67,16 @@ class Pipelined:
         """The values under their stable keys."""
         return asdict(self)
 
+    @property
+    def _idle(self) -> str:
+        spare = self.cores - self.stages
+        return f" ({spare} idle: a stage has at least a layer)" if spare else ""
+
     def print(self) -> None:
         """Two columns: the whole run, and its steady part."""
         print_facts([
             ("pipeline", f"{self.requests} requests of {self.positions} positions on "
-                         f"{self.cores} cores: {number(self.cycles)} cycles"),
+                         f"{self.cores} cores{self._idle}: {number(self.cycles)} cycles"),
             ("a request", f"every {self.interval:,.0f} cycles once all cores are busy; one core "
                           f"takes {number(self.one_core_cycles)}"),
             ("arrays busy", f"{self.busy_percent:.1f} % of all cycles, "
@@ -101,7 +108,7 @@ def pipeline(model: QuantizedEncoder, texts: Sequence[Sequence[int]], core: Conf
     core : Config
         Of one core.
     width, height : int
-        Of the mesh; no more cores than layers.
+        Of the mesh.
 
     Raises
     ------
@@ -148,7 +155,8 @@ def _times(compiled: CompiledPipeline, cluster: RtlCluster) -> list[int]:
 def _pipelined(compiled: CompiledPipeline, counters: Sequence[Counters], times: Sequence[int],
                alone: int) -> Pipelined:
     config, requests = compiled.program.config, len(compiled.outputs)
-    cycles, steady = max(each.cycles for each in counters), requests - config.cores
+    stages, cycles = len(compiled.stages), max(each.cycles for each in counters)
+    steady = requests - stages
     interval = (times[steady] - times[0]) / steady
     # Of all requests; each costs the same but for what stays in the cores.
     busy = sum(each.engines[Engine.MATRIX].busy for each in counters)
@@ -157,6 +165,6 @@ def _pipelined(compiled: CompiledPipeline, counters: Sequence[Counters], times: 
     whole, part = np.array([cycles, interval * requests]), 100 / config.cores
     busy_percent, memory_percent = busy / whole * part, 100 * beats / whole
     return Pipelined(
-        config.name, config.cores, requests, compiled.length, cycles, interval,
+        config.name, config.cores, stages, requests, compiled.length, cycles, interval,
         *map(float, busy_percent), alone, *map(float, requests * alone / whole),
         *map(float, memory_percent))
