@@ -27,6 +27,8 @@ class BenchCommand(TyperCommand):
                             "systolith bench mesh --nodes 8x8 --pattern transpose --json -",
                             "systolith bench mesh --what area --no-crosspoint --bus-bytes 8",
                             "systolith bench mesh --what speed-up --nodes 2x2 --core sim16",
+                            "systolith bench mesh --what speed-up --nodes 2x2 --work glassllm "
+                            "--core-size wgt_depth=2048",
                             "systolith bench mesh --what simulation --nodes 2x2 --core tiny",
                             "systolith bench mesh --what pipeline --nodes 3x2 --requests 12"))
 def bench_mesh(
@@ -52,6 +54,12 @@ def bench_mesh(
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the traffic.")] = 1,
     core: Annotated[str, typer.Option(
         "--core", metavar="CONFIG", help="What the cores are, where there are cores.")] = "sim16",
+    size: Annotated[list[str] | None, typer.Option(
+        "--core-size", metavar="NAME=N", help="Another size than a core of that configuration has, "
+        "such as wgt_depth=2048; once for each.")] = None,
+    work: Annotated[str | None, typer.Option(
+        "--work", metavar="TEXT", help="How the names of the works begin whose speed-up is "
+        "measured; all by default.")] = None,
     requests: Annotated[int, typer.Option(
         "--requests", metavar="N", min=1, help="Texts that go through the pipeline one right after "
         "the other; more than there are cores.")] = 10,
@@ -65,6 +73,7 @@ def bench_mesh(
     with user_errors():
         from systolith.hw.mesh.config import MeshConfig
         from systolith.sim.commands import bench_mesh as command
+        from systolith.sim.mesh.cores import core_of
         from systolith.sim.progress import Progress
 
         chosen = tuple(dict.fromkeys(what or command.DEFAULT))
@@ -78,7 +87,7 @@ def bench_mesh(
         config = MeshConfig(width=width, height=height, bus_bytes=bus_bytes, queue_depth=depth,
                             crosspoint=crosspoint)
         request = command.Request(config, command.patterns_of(pattern, config), cycles, seed,
-                                  core, requests)
+                                  core_of(core, size or ()), work, requests)
         results = command.run(request, chosen, progress=Progress())
         if plot:
             from systolith.sim.mesh.pictures import write_picture

@@ -37,7 +37,8 @@ class Request:
 
 @dataclass
 class Embedded:
-    """Texts with their vectors, and what the runs cost; ``runs`` has the run of each text."""
+    """Texts with their vectors, and what the runs cost; ``runs`` has the run of each text, and
+    ``idle`` the cores that are on and had nothing to do."""
 
     request: Request
     config: Config
@@ -45,6 +46,7 @@ class Embedded:
     vectors: list[list[float]] = field(default_factory=list)
     measures: list[Measure] = field(default_factory=list)
     runs: list[int] = field(default_factory=list)
+    idle: tuple[int, ...] = ()
 
     @property
     def similarity(self) -> float:
@@ -57,7 +59,7 @@ class Embedded:
                 "device": self.request.device, "texts": list(self.texts),
                 "embeddings": self.vectors, "runs": self.runs,
                 "placement": self.request.placement, "without_cores": sorted(self.request.without),
-                **total(self.measures).as_json()}
+                "idle_cores": list(self.idle), **total(self.measures).as_json()}
 
 
 def texts_of(path: Path) -> list[str]:
@@ -100,6 +102,7 @@ def embed(request: Request, texts: Sequence[str], *, progress: Progress) -> Embe
                 batch = session.run([texts[text] for text in group])
             for text, vector in zip(group, batch.vectors.tolist(), strict=True):
                 result.vectors[text], result.runs[text] = vector, run
+            result.idle = batch.idle
             result.measures.append(Measure(config, batch.macs, batch.counters))
     return result
 
@@ -127,6 +130,9 @@ def print_embedded(result: Embedded) -> None:
                        "operations ran in the accelerator"),
              ("Configuration", cores_and_cells(result.config, result.request.without)),
              ("Device", result.request.device)]
+    if result.idle:
+        facts.append(("Idle cores", f"{', '.join(map(str, result.idle))}; the others have a layer "
+                                    "each, and there are no more"))
     most = max(map(result.runs.count, result.runs))
     if most > 1:
         facts.append(("Texts a run", f"up to {most}; cycles are those of all of them together"))

@@ -69,6 +69,17 @@ class Placed:
         return self.site.config
 
     @property
+    def idle(self) -> tuple[int, ...]:
+        """Cores that are on and have nothing to do."""
+        return self.site.idle(self.duties)
+
+    def state(self, core: int) -> str:
+        """How a core is named beside its number, if it does nothing."""
+        if core not in self.site.cores:
+            return "off"
+        return "idle" if core in self.idle else ""
+
+    @property
     def links(self) -> list[Link]:
         """Both directions of all links, core by core."""
         return list(_links(self.config, self.beats))
@@ -202,7 +213,7 @@ def _names(duties: Sequence[Duty]) -> list[str]:
 
 def _core(placed: Placed, core: int) -> str:
     y, x = divmod(core, placed.config.mesh_width)
-    return f"{core} (x {x}, y {y})" + ("" if core in placed.site.cores else " off")
+    return f"{core} (x {x}, y {y}) {placed.state(core)}".rstrip()
 
 
 def _span(span: tuple[int, int] | None) -> str:
@@ -225,8 +236,8 @@ def plot(placed: Placed, path: Path) -> None:
 
 def _box(placed: Placed, core: int) -> str:
     each, duty = placed.cores[core], placed.duties[core]
-    if core not in placed.site.cores:
-        return f"core {core}\noff"
+    if placed.state(core):
+        return f"core {core}\n{placed.state(core)}"
     return "\n".join([
         f"core {core}", *(f"{name} {_span(span)}" for name, span in duty.items()),
         f"{number(each.array_beats)} beats, {number(each.commands[Engine.MATRIX])} products",

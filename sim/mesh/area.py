@@ -1,5 +1,7 @@
 """What a router costs on an ECP5, by Yosys, and how fast it is, by nextpnr."""
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from amaranth import Cat, Module, Signal, Value
@@ -16,6 +18,7 @@ from systolith.hw.verilog import to_verilog
 from systolith.sim.flow.place import try_seeds
 from systolith.sim.flow.synthesis import synthesized
 from systolith.sim.progress import Progress
+from systolith.sim.text import number, print_facts
 
 #: The board on whose chip routers are measured.
 BOARD = BOARDS["ulx3s-85f"]
@@ -60,6 +63,31 @@ class RouterLoop(wiring.Component):
                 router.to_local.ready).eq(sent),
         ]
         return m
+
+
+@dataclass(frozen=True)
+class Area:
+    """Cells, by kind, and clock of a router with five ports on an ECP5."""
+
+    cells: Mapping[str, int]
+    mhz: float
+
+    def as_json(self) -> dict[str, object]:
+        """The values under their stable keys."""
+        return {**self.cells, "mhz": round(self.mhz, 1)}
+
+    def print(self) -> None:
+        """One line."""
+        counts = ", ".join(f"{number(count)} {kind}" for kind, count in self.cells.items() if count)
+        print_facts([("router", f"{counts}; {self.mhz:.0f} MHz with its links")])
+
+
+def area(config: MeshConfig, *, progress: Progress) -> Area:
+    """Both, in this order; errors as of :func:`router_cells` and :func:`router_mhz`."""
+    with progress.stage("Yosys"):
+        cells = router_cells(config)
+    with progress.stage("nextpnr"):
+        return Area(cells, router_mhz(config))
 
 
 def router_cells(config: MeshConfig) -> dict[str, int]:

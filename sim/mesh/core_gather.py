@@ -2,14 +2,14 @@
 import numpy as np
 
 from systolith.hw.config import Config, ConfigError, Region
-from systolith.hw.configs import get_config
 from systolith.hw.isa import Command, Engine, Notify, Send
+from systolith.sim.mesh.cores import on_mesh
 from systolith.sim.mesh.gather import ARRAY_BYTES, Gathered
 from systolith.sim.progress import Progress
 from systolith.sim.rtl_cluster import RtlCluster
 
 
-def core_gather(core: str, width: int, height: int, *, progress: Progress) -> Gathered:
+def core_gather(core: Config, width: int, height: int, *, progress: Progress) -> Gathered:
     """Run an all-gather on the RTL and check it.
 
     Cycles are counted until the move engine of the last core has seen the signals behind all
@@ -18,24 +18,25 @@ def core_gather(core: str, width: int, height: int, *, progress: Progress) -> Ga
 
     Parameters
     ----------
-    core : str
-        Name of the configuration of a core.
+    core : Config
+        Of one core.
     width, height : int
         Cores in a row and in a column.
 
     Raises
     ------
     ConfigError
-        When there is no such configuration, one core, or the array does not fit.
+        When there is one core, or the array does not fit.
     RuntimeError
         When a byte is not where it must be: the RTL is broken.
     """
     if width * height == 1:
         raise ConfigError("an all-gather needs at least 2 nodes, not a mesh of 1x1")
-    config = get_config(f"{core}@{width}x{height}")
+    config = on_mesh(core, width, height)
     if config.region_bytes(Region.ACT) < ARRAY_BYTES:
-        raise ConfigError(f"{core!r} has {config.region_bytes(Region.ACT)} bytes of activation "
-                          f"memory, but an all-gather needs {ARRAY_BYTES}; choose a larger core")
+        raise ConfigError(f"{core.name!r} has {config.region_bytes(Region.ACT)} bytes of "
+                          f"activation memory, but an all-gather needs {ARRAY_BYTES}; choose a "
+                          "larger core")
     with RtlCluster(config, progress=progress) as cluster, progress.stage("all-gather by cores"):
         return gather_on(cluster)
 
@@ -51,7 +52,8 @@ def gather_on(cluster: RtlCluster, *, array_bytes: int = ARRAY_BYTES) -> Gathere
     cycles = max(each.cycles for each in cluster.wait())
     if any(each.read(Region.ACT, 0, array_bytes) != data for each in cluster.cores):
         raise RuntimeError(f"an all-gather on {config.name} lost or changed bytes")
-    return Gathered(array_bytes, cycles, (array_bytes - part) / config.bus_bytes)
+    return Gathered(array_bytes, cycles, (array_bytes - part) / config.bus_bytes,
+                    "all-gather by cores")
 
 
 def _commands(config: Config, number: int, part: int) -> list[Command]:

@@ -13,6 +13,7 @@ from systolith.hw.config import ConfigError
 from systolith.hw.mesh.config import MeshConfig
 from systolith.sim.mesh.player import PACKET, MeshPlayer
 from systolith.sim.mesh.routes import link_loads, target
+from systolith.sim.text import number, print_facts
 
 #: The array that the project's target names: 128 rows of 384 bytes.
 ARRAY_BYTES = 128 * 384
@@ -28,11 +29,14 @@ class Gathered:
         From the first acceptance of a packet to the last arrival, both counted.
     bound_cycles : float
         What a node needs to receive what the others have, at ``bus_bytes`` a cycle.
+    name : str
+        What the report calls it.
     """
 
     array_bytes: int
     cycles: int
     bound_cycles: float
+    name: str = "all-gather"
 
     @property
     def share(self) -> float:
@@ -44,6 +48,12 @@ class Gathered:
         return {"bytes": self.array_bytes, "cycles": self.cycles,
                 "bound_cycles": self.bound_cycles,
                 "percent_of_link": round(100 * self.share, 1)}
+
+    def print(self) -> None:
+        """One line."""
+        print_facts([(self.name, f"{number(self.array_bytes)} bytes in {number(self.cycles)} "
+                      f"cycles; a node can receive the others' parts in {self.bound_cycles:,.0f}: "
+                      f"{100 * self.share:.1f} % of a link")])
 
 
 def schedule(config: MeshConfig, array_bytes: int) -> NDArray:

@@ -5,9 +5,9 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from systolith.hw.config import Config, ConfigError
-from systolith.hw.configs import get_config
 from systolith.hw.isa import Engine, Move
 from systolith.sim.devices import open_machine
+from systolith.sim.mesh.cores import on_mesh
 from systolith.sim.progress import Progress
 from systolith.sim.rtl_cluster import RtlCluster
 from systolith.sim.text import number, print_facts
@@ -30,7 +30,8 @@ class Pipelined:
     ----------
     config : str
         Name of the configuration.
-    cores, requests : int
+    cores, stages, requests : int
+        Cores beyond the stages have nothing to do.
     positions : int
         Of a request.
     cycles : int
@@ -49,6 +50,7 @@ class Pipelined:
 
     config: str
     cores: int
+    stages: int
     requests: int
     positions: int
     cycles: int
@@ -65,11 +67,16 @@ class Pipelined:
         """The values under their stable keys."""
         return asdict(self)
 
+    @property
+    def _idle(self) -> str:
+        spare = self.cores - self.stages
+        return f" ({spare} idle: a stage has at least a layer)" if spare else ""
+
     def print(self) -> None:
         """Two columns: the whole run, and its steady part."""
         print_facts([
             ("pipeline", f"{self.requests} requests of {self.positions} positions on "
-                         f"{self.cores} cores: {number(self.cycles)} cycles"),
+                         f"{self.cores} cores{self._idle}: {number(self.cycles)} cycles"),
             ("a request", f"every {self.interval:,.0f} cycles once all cores are busy; one core "
                           f"takes {number(self.one_core_cycles)}"),
             ("arrays busy", f"{self.busy_percent:.1f} % of all cycles, "
@@ -89,7 +96,7 @@ def check_requests(config: Config, requests: int) -> None:
                           f"{requests}: else they are never all busy")
 
 
-def pipeline(model: QuantizedEncoder, texts: Sequence[Sequence[int]], core: str, width: int,
+def pipeline(model: QuantizedEncoder, texts: Sequence[Sequence[int]], core: Config, width: int,
              height: int, *, progress: Progress) -> Pipelined:
     """Run texts of equal length through a pipeline, and the first of them on one core.
 
@@ -98,19 +105,19 @@ def pipeline(model: QuantizedEncoder, texts: Sequence[Sequence[int]], core: str,
     model : QuantizedEncoder
     texts : sequence of sequence of int
         Tokens of each request.
-    core : str
-        Name of the configuration of a core.
+    core : Config
+        Of one core.
     width, height : int
-        Of the mesh; no more cores than layers.
+        Of the mesh.
 
     Raises
     ------
     ConfigError, CompileError
-        When there is no such configuration, or it does not fit the model or the texts.
+        When the mesh does not fit the model or the texts.
     RuntimeError
         When a result is not that of the reference: the RTL is broken.
     """
-    config = get_config(f"{core}@{width}x{height}")
+    config = on_mesh(core, width, height)
     check_requests(config, len(texts))
     with progress.stage("compile"):
         compiled = compile_encoder_pipeline(model, config, length=len(texts[0]), texts=len(texts))
@@ -148,7 +155,8 @@ def _times(compiled: CompiledPipeline, cluster: RtlCluster) -> list[int]:
 def _pipelined(compiled: CompiledPipeline, counters: Sequence[Counters], times: Sequence[int],
                alone: int) -> Pipelined:
     config, requests = compiled.program.config, len(compiled.outputs)
-    cycles, steady = max(each.cycles for each in counters), requests - config.cores
+    stages, cycles = len(compiled.stages), max(each.cycles for each in counters)
+    steady = requests - stages
     interval = (times[steady] - times[0]) / steady
     # Of all requests; each costs the same but for what stays in the cores.
     busy = sum(each.engines[Engine.MATRIX].busy for each in counters)
@@ -157,6 +165,6 @@ def _pipelined(compiled: CompiledPipeline, counters: Sequence[Counters], times: 
     whole, part = np.array([cycles, interval * requests]), 100 / config.cores
     busy_percent, memory_percent = busy / whole * part, 100 * beats / whole
     return Pipelined(
-        config.name, config.cores, requests, compiled.length, cycles, interval,
+        config.name, config.cores, stages, requests, compiled.length, cycles, interval,
         *map(float, busy_percent), alone, *map(float, requests * alone / whole),
         *map(float, memory_percent))

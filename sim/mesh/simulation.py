@@ -67,20 +67,20 @@ class Simulation:
                      for cost in self.costs))
 
 
-def simulation(core: str, width: int, height: int, *, progress: Progress) -> Simulation:
+def simulation(core: Config, width: int, height: int, *, progress: Progress) -> Simulation:
     """Build and run chips with 1, 2, 4, ... cores, in a cache of their own.
 
     Parameters
     ----------
-    core : str
-        Name of the configuration of a core.
+    core : Config
+        Of one core.
     width, height : int
         The largest mesh.
 
     Raises
     ------
     ConfigError, CompileError, ToolchainError
-        When there is no such configuration, it is too small for the work, or a tool is missing.
+        When the core is too small for the work, or a tool is missing.
     RuntimeError
         When a result is not that of the reference.
     """

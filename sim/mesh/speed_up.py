@@ -1,46 +1,16 @@
 """Speed-up over cores on the RTL: the same work on more cores, and more work on more cores."""
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import cache, partial
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 
-import numpy as np
-
-from systolith.hw.config import Config
-from systolith.hw.configs import get_config
-from systolith.sim.benchmarks.models import first_layers, tokens
+from systolith.hw.config import Config, ConfigError
 from systolith.sim.devices import open_machine
+from systolith.sim.mesh.cores import on_mesh
+from systolith.sim.mesh.works import WORKS, Work
 from systolith.sim.progress import Progress
-from systolith.sw.compiler.attention_alone import compile_attention_alone
-from systolith.sw.compiler.attention_mesh import compile_attention_mesh
-from systolith.sw.decoder import SideBySideSession, compile_decoder
-from systolith.sw.decoder.mesh import open_session
-from systolith.sw.decoder.share import MOST_SHARES
-from systolith.sw.encoder import compile_encoder, compile_encoder_mesh, quantized_encoder
-from systolith.sw.models import load_model
-from systolith.sw.models.bert import Encoder
-from systolith.sw.models.encoders import load_encoder
-from systolith.sw.reference.decoder import Cache, decode
-from systolith.sw.reference.encoder import QuantizedEncoder
-from systolith.sw.runtime.cluster import Alone, Cluster
+from systolith.sim.text import number, print_facts, print_table
+from systolith.sw.compiler.errors import CompileError
+from systolith.sw.runtime.cluster import Cluster
 from systolith.sw.runtime.device import Device
-
-#: Rows of the attention and tokens of the layer; columns of the attention's heads, heads, and heads
-#: a core where the work grows.
-LENGTH, HEAD_DIM, HEADS, HEADS_A_CORE = 128, 32, 8, 2
-#: Tokens before the one that the decoder decodes.
-CONTEXT = 100
-
-#: Runs a piece of work; cycles, useful multiply-accumulates, and whether it was bit exact.
-Measure = Callable[[Device | Cluster], tuple[int, int, bool]]
-
-
-@dataclass(frozen=True)
-class Work:
-    """A piece of work: its ``amount`` on so many cores, or None where it cannot be shared out."""
-
-    name: str
-    measure: Measure
-    amount: Callable[[int], int | None]
 
 
 @dataclass(frozen=True)
@@ -58,6 +28,8 @@ class Point:
         Work a cycle, over that of one core.
     percent_of_peak : float
         Useful multiply-accumulates over what all arrays could do in these cycles.
+    streamed : bool
+        Whether weights came out of external memory in these cycles.
     """
 
     work: str
@@ -66,88 +38,38 @@ class Point:
     cycles: int
     speed_up: float
     percent_of_peak: float
+    streamed: bool
 
 
-def _attention(heads_of: Callable[[int], int], machine: Device | Cluster) -> tuple[int, int, bool]:
-    """Attention of resident operands; the heads are shared out."""
-    config = machine.config
-    sizes = {"length": LENGTH, "heads": heads_of(config.cores), "head_dim": HEAD_DIM}
-    if isinstance(machine, Cluster):
-        shared = compile_attention_mesh(config, **sizes)
-        results, macs = shared.run(machine), shared.program.macs
-    else:
-        alone = compile_attention_alone(config, **sizes)
-        results, macs = [alone.run(machine)], alone.macs
-    return (max(each.counters.cycles for each in results), macs,
-            all(each.bit_exact for each in results))
+@dataclass(frozen=True)
+class LeftOut:
+    """Work that a chip of so many cores cannot do, and why."""
+
+    work: str
+    cores: int
+    reason: str
 
 
-def _decode(machine: Device | Cluster) -> tuple[int, int, bool]:
-    """A token of glassllm after :data:`CONTEXT` others, all weights in the cores."""
-    model = load_model("glassllm")
-    session = open_session(compile_decoder(model, machine.config), machine)
-    ids = tokens(model, CONTEXT + 1)
-    session.prefill(ids[:CONTEXT])
-    result = session.prefill(ids[CONTEXT:])
-    expected = decode(ids, session.compiled.model, Cache())
-    return (result.counters.cycles, result.macs,
-            np.array_equal(result.logits[-1], expected.logits[-1]))
+@dataclass(frozen=True)
+class SpeedUp:
+    """Work on more and more cores."""
 
+    points: Sequence[Point]
+    left_out: Sequence[LeftOut] = ()
 
-@cache
-def _layer() -> tuple[Encoder, QuantizedEncoder]:
-    """MiniLM's first layer."""
-    encoder = first_layers(load_encoder("minilm"), 1)
-    return encoder, quantized_encoder(encoder)
+    def as_json(self) -> dict[str, object]:
+        """The values under their stable keys."""
+        return {"points": [asdict(point) for point in self.points],
+                "left_out": [asdict(each) for each in self.left_out]}
 
-
-def _embed(machine: Device | Cluster) -> tuple[int, int, bool]:
-    """A text of :data:`LENGTH` tokens through MiniLM's first layer, and all around it. Weights are
-    in the cores where they fit, and come as they are used in a core alone."""
-    encoder, model = _layer()
-    ids = encoder.tokenizer.encode(" ".join(encoder.samples)).ids[:LENGTH]
-    if isinstance(machine, Cluster):
-        shared = compile_encoder_mesh(model, machine.config, length=LENGTH, name=encoder.name)
-        shared.load(machine)
-        result, macs = shared.run(machine, ids), shared.macs
-    else:
-        alone = compile_encoder(model, machine.config, length=LENGTH, name=encoder.name)
-        alone.load(machine)
-        result, macs = alone.run(machine, ids), alone.macs
-    return result.counters.cycles, macs, result.bit_exact
-
-
-def _decode_texts(machine: Device | Cluster) -> tuple[int, int, bool]:
-    """A token of glassllm after :data:`CONTEXT` others on each core, each of another text."""
-    model = load_model("glassllm")
-    session = SideBySideSession(compile_decoder(model, machine.config.core),
-                                machine if isinstance(machine, Cluster) else Alone(machine))
-    ids = tokens(model, CONTEXT + 1)
-    texts = [ids[lane:] + ids[:lane] for lane in range(len(session.lanes))]
-    session.prefill([text[:CONTEXT] for text in texts])
-    done = session.step([text[CONTEXT] for text in texts])
-    compiled = session.lanes[0].compiled.model
-    exact = all(result is not None and np.array_equal(
-        result.logits[-1], decode(text, compiled, Cache()).logits[-1])
-        for text, result in zip(texts, done.results, strict=True))
-    return (done.counters.cycles, sum(result.macs for result in done.results if result), exact)
-
-
-def _strong(cores: int) -> int | None:
-    return HEADS if HEADS % cores == 0 else None
-
-
-def _weak(cores: int) -> int:
-    return HEADS_A_CORE * cores
-
-
-WORKS = (
-    Work(f"attention, {HEADS} heads", partial(_attention, lambda cores: HEADS), _strong),
-    Work(f"attention, {HEADS_A_CORE} heads a core", partial(_attention, _weak), _weak),
-    Work("a layer of MiniLM", _embed, lambda cores: 1),
-    Work("glassllm, a token", _decode, lambda cores: 1 if cores <= MOST_SHARES else None),
-    Work("glassllm, a token of a text on each core", _decode_texts, lambda cores: cores),
-)
+    def print(self) -> None:
+        """A line a number of cores, then what was left out."""
+        print_table(("work", "cores", "cycles", "speed-up", "% of peak", "weights"),
+                    ([point.work, number(point.cores), number(point.cycles),
+                      f"{point.speed_up:.2f}", f"{point.percent_of_peak:.1f}",
+                      "streamed" if point.streamed else "in the cores"] for point in self.points))
+        print_facts([(f"left out: {each.work} on {each.cores}", each.reason)
+                     for each in self.left_out])
 
 
 def sizes(width: int, height: int) -> Iterator[tuple[int, int]]:
@@ -159,48 +81,69 @@ def sizes(width: int, height: int) -> Iterator[tuple[int, int]]:
         size = (2 * size[0], size[1]) if wider else (size[0], 2 * size[1])
 
 
-def meshes(core: str, width: int, height: int) -> Iterator[Config]:
-    """The configurations of :func:`sizes`, with cores of that configuration."""
-    for columns, rows in sizes(width, height):
-        yield get_config(f"{core}@{columns}x{rows}" if columns * rows > 1 else core)
+def meshes(core: Config, width: int, height: int) -> Iterator[Config]:
+    """Chips of :func:`sizes` of that core."""
+    return (on_mesh(core, *size) for size in sizes(width, height))
 
 
-def speed_up(core: str, width: int, height: int, *, progress: Progress) -> list[Point]:
-    """Measure on one core, and on more and more of them.
-
-    Parameters
-    ----------
-    core : str
-        Name of the configuration of a core.
-    width, height : int
-        The largest mesh.
+def works_of(name: str | None) -> tuple[Work, ...]:
+    """The works whose names begin like that; all for None.
 
     Raises
     ------
-    ConfigError, CompileError
-        When there is no such configuration, or it is too small for the work.
+    ConfigError
+        When there are none; the message lists those that exist.
+    """
+    found = tuple(work for work in WORKS if work.name.startswith(name or ""))
+    if not found:
+        raise ConfigError(f"no work has a name that begins with {name!r}; choose one of "
+                          f"{', '.join(work.name for work in WORKS)}")
+    return found
+
+
+def speed_up(core: Config, width: int, height: int, *, works: Sequence[Work] = WORKS,
+             progress: Progress) -> SpeedUp:
+    """Measure on one core, and on more and more of them.
+
+    Work that does not fit a chip is left out there, with the reason; where it does not fit one
+    core, on all, as there is nothing to compare with.
+
+    Parameters
+    ----------
+    core : Config
+        Of one core.
+    width, height : int
+        The largest mesh.
+    works : sequence of Work
+
+    Raises
+    ------
     RuntimeError
         When a result is not that of the reference: the RTL is broken.
     """
-    found: dict[str, list[Point]] = {work.name: [] for work in WORKS}
-    first: dict[str, float] = {}
+    found: dict[str, list[Point]] = {work.name: [] for work in works}
+    left_out: list[LeftOut] = []
     for config in meshes(core, width, height):
         with open_machine("rtl", config, progress=progress) as machine:
-            for work in WORKS:
-                amount = work.amount(config.cores)
-                if amount is None:
+            for work in works:
+                if work.amount(config.cores) is None or (config.cores > 1 and not found[work.name]):
                     continue
-                with progress.stage(f"{work.name} on {config.cores}"):
-                    found[work.name].append(_point(work, amount, machine, config, first))
-    return [point for points in found.values() for point in points]
+                try:
+                    with progress.stage(f"{work.name} on {config.cores}"):
+                        found[work.name].append(_point(work, machine, found[work.name]))
+                except CompileError as error:
+                    left_out.append(LeftOut(work.name, config.cores, str(error)))
+    return SpeedUp([point for points in found.values() for point in points], left_out)
 
 
-def _point(work: Work, amount: int, machine: Device | Cluster, config: Config,
-           first: dict[str, float]) -> Point:
-    cycles, macs, exact = work.measure(machine)
-    if not exact:
+def _point(work: Work, machine: Device | Cluster, before: Sequence[Point]) -> Point:
+    config, amount = machine.config, work.amount(machine.config.cores)
+    assert amount is not None
+    done = work.measure(machine)
+    if not done.exact:
         raise RuntimeError(f"{work.name} on {config.name} is not bit exact")
-    rate = amount / cycles
+    first = work.amount(1)
+    alone = first / before[0].cycles if before and first else amount / done.cycles
     peak = config.rows * config.cols * config.cores
-    return Point(work.name, config.name, config.cores, cycles,
-                 rate / first.setdefault(work.name, rate), 100 * macs / cycles / peak)
+    return Point(work.name, config.name, config.cores, done.cycles, amount / done.cycles / alone,
+                 100 * done.macs / done.cycles / peak, done.streamed)

@@ -18,7 +18,7 @@ from systolith.sw.runtime.mesh_program import MeshProgram
 from systolith.sw.runtime.program import Program
 
 #: What a core does, by name: the layers, positions, heads, columns ... from the first on, up to but
-#: not with the last. Nothing where the core is off.
+#: not with the last. Nothing where the core is off, or spare.
 Duty = Mapping[str, Span]
 
 
@@ -58,6 +58,10 @@ class Site:
     def whole(self) -> bool:
         """Whether it is all of the machine."""
         return len(self.cores) == self.config.cores
+
+    def idle(self, duties: Sequence[Duty]) -> tuple[int, ...]:
+        """The cores of the site that have nothing to do, where the machine's have these duties."""
+        return tuple(core for core in self.cores if not duties[core])
 
     @property
     def chip(self) -> Config:

@@ -140,6 +140,7 @@ def compile_encoder_pipeline(model: QuantizedEncoder, config: Config, *, length:
     """Compile an encoder for a number of texts, one right after the other, on the cores of a mesh.
 
     The layers are shared out evenly. Stages that follow each other lie side by side in the mesh.
+    Where there are more cores than layers, the others have nothing to do.
 
     Parameters
     ----------
@@ -162,11 +163,8 @@ def compile_encoder_pipeline(model: QuantizedEncoder, config: Config, *, length:
     valid, what = check_text(model, config, length, valid), f"{name} at length {length}"
     if texts < 1:
         raise CompileError(f"a pipeline needs at least 1 text, not {texts}")
-    if config.cores > len(model.layers):
-        raise CompileError(f"{name} has {len(model.layers)} layers, but configuration "
-                           f"{config.name!r} has {config.cores} cores; take at most one a layer")
     plan = _plan(model, config.core, length, valid, what)
-    image, cores = SharedImage(config), _path(config)
+    image, cores = SharedImage(config), _path(config)[:len(model.layers)]
     followers = [*cores[1:], None]
     stages = [Stage(model, plan, config, image, *each) for each in
               zip(even(len(model.layers), len(cores)), cores, followers, strict=True)]

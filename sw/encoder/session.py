@@ -31,11 +31,12 @@ def quantized_encoder(encoder: Encoder) -> QuantizedEncoder:
 @dataclass(frozen=True)
 class Batch:
     """Texts that ran at the same time: unit vectors (texts, d), useful multiply-accumulates,
-    counters."""
+    counters, and the cores that were on and had nothing to do."""
 
     vectors: Floats
     macs: int
     counters: Counters
+    idle: tuple[int, ...]
 
 
 class EncoderSession:
@@ -153,7 +154,9 @@ class EncoderSession:
             self._loaded = length
         vectors = np.array(self._run(program, ids), np.int64)
         macs = count_macs(self.model, self.config, length, length)
-        return Batch(as_floats(vectors), macs * len(texts), self.counters)
+        idle = () if isinstance(program, CompiledEncoder) else Site.of_machine(
+            self.machine).idle(program.duties())
+        return Batch(as_floats(vectors), macs * len(texts), self.counters, idle)
 
     def _load(self, program: CompiledEncoder | PlacedEncoder) -> None:
         if isinstance(self.machine, Cluster):

@@ -68,11 +68,15 @@ class Stage:
         What a text needs first is loaded before the result of the text before it goes out: the
         queue of moves keeps its order, and the result comes last. Its embedding, which keeps the
         vector unit busy and the array not, is made while the array works on the text before it.
+
+        A stage loads its first weights when the one before it has its own: external memory serves
+        all cores in turn, and the first stage is the only one that has something to do with them.
         """
         start = [*self.weights.resident()]
         parts = [self._text(number) for number in range(count)]
         powers = EncoderLowering(self.model, self.plan, self.weights, self._config.core).powers()
-        before = [*start, powers, *chain.from_iterable(parts[0].embedding), *parts[0].ahead]
+        before = [*start, powers, *chain.from_iterable(parts[0].embedding), *parts[0].ahead,
+                  *self._let_load()]
         result = []
         for part, following in zip(parts, [*parts[1:], _NOTHING], strict=True):
             work = among(part.work, following.embedding)
@@ -95,17 +99,26 @@ class Stage:
         ahead += takewhile(_is_load, work)
         work = [*dropwhile(_is_load, work)]
         if self._following is not None:
-            return _Parts(embedding, ahead, work, [*self._hand_on(plan)])
+            return _Parts(embedding, ahead, work,
+                          [*self._hand_on(plan, lowering.residual.blocks)])
         self.outputs.append(self.weights.next_output())
         pool = [*lowering.pool()]
         return _Parts(embedding, ahead, [*work, *pool[:-1]], pool[-1:])
 
-    def _hand_on(self, plan: EncoderPlan) -> Iterator[Command]:
-        """The residual to the core of the next stage."""
-        word = self._config.word_bytes(Region.VEC)
-        row = plan.tiles.width_beats * word
-        yield from self._mesh.send(Region.VEC, plan.x.base * word, plan.length, row, row,
-                                   target=self._following)
+    def _let_load(self) -> Iterator[Command]:
+        """A word of the table of powers to the next stage, which loads that table first of all but
+        the identity, over this word, so it waits for it."""
+        if self._following is not None:
+            yield from self._mesh.rows(Region.VEC, self.plan.table.base, 1, (0, 1), 1,
+                                       target=self._following)
+
+    def _hand_on(self, plan: EncoderPlan, blocks: Sequence[Span]) -> Iterator[Command]:
+        """The residual to the core of the next stage, which begins with the first block while the
+        last ones are in work here."""
+        beats = plan.tiles.width_beats
+        for block in blocks:
+            yield from self._mesh.rows(Region.VEC, plan.x.base, beats, block, beats,
+                                       target=self._following)
 
 
 def among(work: Sequence[Command], guests: Sequence[Sequence[Command]]) -> Iterator[Command]:

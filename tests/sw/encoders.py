@@ -1,7 +1,10 @@
 """Random encoders for tests."""
+from types import SimpleNamespace
+
 import numpy as np
 
 from systolith.sw.encoder import calibrate_encoder, quantize_encoder
+from systolith.sw.models.bert import Encoder
 from systolith.sw.reference.bert import BertWeights, EncoderLayerWeights, Norm
 from systolith.sw.reference.weights import AttentionWeights
 
@@ -45,3 +48,12 @@ def quantized(weights, **options):
     """The integer encoder, calibrated on random texts."""
     samples = random_texts(5, 9, 17, 3, 40, 40, *[1] * 40)
     return quantize_encoder(weights, calibrate_encoder(weights, samples), **options)
+
+
+def words_by_number(*, layers):
+    """A random encoder whose words are the numbers of tokens."""
+    tokenizer = SimpleNamespace(encode=lambda text: SimpleNamespace(
+        ids=[int(word) % VOCABULARY for word in text.split()]))
+    samples = tuple(" ".join(map(str, ids)) for ids in random_texts(5, 9, 17, 3, 40, *[1] * 40))
+    return Encoder(name="random", weights=random_encoder(layers=layers), tokenizer=tokenizer,
+                   samples=samples)

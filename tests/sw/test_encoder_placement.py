@@ -1,6 +1,4 @@
 """Ways in which several cores run an encoder, and the session on them."""
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
@@ -11,11 +9,10 @@ from systolith.sw.compiler.site import Site
 from systolith.sw.compiler.verifier import verify_mesh
 from systolith.sw.encoder import EncoderSession, compile_encoder_placed
 from systolith.sw.encoder.placement import PLACEMENTS
-from systolith.sw.models.bert import Encoder
 from systolith.sw.reference.encoder import embed
 from systolith.sw.runtime.functional import FunctionalDevice
 from systolith.sw.runtime.functional_cluster import FunctionalCluster
-from tests.sw.encoders import VOCABULARY, quantized, random_encoder, random_texts
+from tests.sw.encoders import quantized, random_encoder, random_texts, words_by_number
 
 TINY = get_config("tiny@2x2")
 
@@ -28,12 +25,7 @@ def model():
 
 @pytest.fixture(scope="module")
 def encoder():
-    """An encoder whose words are the numbers of tokens."""
-    tokenizer = SimpleNamespace(encode=lambda text: SimpleNamespace(
-        ids=[int(word) % VOCABULARY for word in text.split()]))
-    samples = tuple(" ".join(map(str, ids)) for ids in random_texts(5, 9, 17, 3, 40, *[1] * 40))
-    return Encoder(name="random", weights=random_encoder(layers=4), tokenizer=tokenizer,
-                   samples=samples)
+    return words_by_number(layers=4)
 
 
 @pytest.mark.parametrize("placement", PLACEMENTS)
@@ -61,6 +53,15 @@ def test_texts_that_do_not_fit_are_refused(model):
     program = compile_encoder_placed(model, Site.of(TINY, (1,)), length=9, placement="texts")
     with pytest.raises(CompileError, match="4 texts at once for 3 cores"):
         program.embed_texts(FunctionalCluster(TINY, off=(1,)), random_texts(*[9] * 4))
+
+
+@pytest.mark.parametrize(("placement", "off", "idle"), [
+    ("layers", (), (4, 5)), ("layers", (0, 5), ()), ("texts", (1,), ())])
+def test_a_session_says_which_cores_are_idle(encoder, placement, off, idle):
+    """Four layers are four stages at most; cores that are off are not idle."""
+    cluster = FunctionalCluster(get_config("tiny@2x3"), off=off)
+    batch = EncoderSession(encoder, cluster, placement=placement).run(["1 2 3"])
+    assert batch.idle == idle
 
 
 @pytest.mark.parametrize("placement", PLACEMENTS)

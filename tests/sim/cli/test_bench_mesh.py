@@ -56,6 +56,8 @@ def test_a_picture_is_written(tmp_path, ending):
     (("--nodes", "2x2", "--what", "core-gather", "--core", "ecp5-25f"),
      "has 8192 bytes of activation memory, but an all-gather needs 49152; choose a larger"),
     (("--nodes", "1x1", "--what", "speed-up", "--core", "huge"), "unknown configuration 'huge'"),
+    (("--what", "speed-up", "--core-size", "wgt_depth"), "like wgt_depth=2048, not 'wgt_depth'"),
+    (("--what", "speed-up", "--work", "x"), "no work has a name that begins with 'x'"),
     (("--nodes", "2x1", "--what", "pipeline", "--requests", "2"),
      "more requests than cores, 2, not 2"),
     (("--nodes", "1x1", "--what", "pipeline"), "at least 2 nodes"),

@@ -3,7 +3,9 @@ from itertools import pairwise
 
 import pytest
 
+from systolith.sim.commands import place
 from tests.sim.cli.invoke import check_refused, result_of, systolith
+from tests.sw.encoders import words_by_number
 
 MESH = ("--config", "tiny@2x2")
 
@@ -50,6 +52,17 @@ def test_an_encoder_and_its_picture(tmp_path):
     assert path.read_bytes().startswith(b"\x89PNG")
     assert [each["does"]["positions"] for each in result["cores"]] == [[0, 32], [0, 32]]
     assert [(link["from"], link["to"]) for link in result["links"]] == [(0, 1), (1, 0)]
+
+
+def test_a_core_without_a_layer_is_idle(monkeypatch):
+    monkeypatch.setattr(place, "load_encoder", lambda name: words_by_number(layers=3))
+    options = ("place", "minilm", "--config", "tiny@2x3", "--placement", "layers", "--length", "6",
+               "--without-core", "1", "--without-core", "2")
+    result = result_of(*options)
+    assert [each["does"].get("layers") for each in result["cores"]] == [
+        [0, 1], None, None, [1, 2], None, [2, 3]]
+    table = systolith(*options).stdout
+    assert all(name in table for name in ("1 (x 1, y 0) off", "4 (x 0, y 2) idle"))
 
 
 @pytest.mark.parametrize(("arguments", "code", "text"), [

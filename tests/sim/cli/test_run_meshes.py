@@ -1,7 +1,9 @@
 """Whole models on several cores: the same results as on one."""
 import pytest
 
+from systolith.sim.commands import embed
 from tests.sim.cli.invoke import check_refused, result_of, systolith
+from tests.sw.encoders import words_by_number
 
 FUNCTIONAL = ("--device", "functional")
 MESH = ("--config", "tiny@2x2")
@@ -35,6 +37,16 @@ def test_each_core_answers_a_text(tmp_path):
     three = result_of(*options, *MESH, "--without-core", "2")
     assert [each["run"] for each in three["texts"]] == [0, 0, 0, 1, 1, 1]
     assert [each["text"] for each in three["texts"]] == [each["text"] for each in one["texts"]]
+
+
+def test_the_report_names_idle_cores(tmp_path, monkeypatch):
+    monkeypatch.setattr(embed, "load_encoder", lambda name: words_by_number(layers=2))
+    path = written(tmp_path, "1 2 3", "4 5 6")
+    options = ("run", "minilm", "--text", path, *FUNCTIONAL, "--placement", "layers")
+    assert result_of(*options, *MESH)["idle_cores"] == [2, 3]
+    assert result_of(*options, "--config", "tiny@2x1")["idle_cores"] == []
+    assert "2, 3; the others have a layer each" in systolith(*options, *MESH).stdout
+    assert "Idle cores" not in systolith(*options, "--config", "tiny@2x1").stdout
 
 
 def test_samples_do_not_depend_on_the_number_of_cores(tmp_path):

@@ -8,11 +8,14 @@ from systolith.sim.mesh.pipeline import check_requests, pipeline
 from systolith.sim.progress import Progress
 from tests.sw.encoders import quantized, random_encoder, random_texts
 
+TINY = get_config("tiny")
+QUIET = Progress(quiet=True)
+
 
 @pytest.mark.slow
 def test_two_cores_do_nearly_twice_as_much():
     model = quantized(random_encoder(layers=2))
-    found = pipeline(model, random_texts(*[40] * 6), "tiny", 2, 1, progress=Progress(quiet=True))
+    found = pipeline(model, random_texts(*[40] * 6), TINY, 2, 1, progress=QUIET)
     assert (found.cores, found.requests, found.positions) == (2, 6, 40)
     assert 1.5 < found.steady_speed_up < 2.1
     assert found.speed_up < found.steady_speed_up
@@ -36,7 +39,7 @@ def test_a_wrong_result_has_no_speed(monkeypatch):
 
     monkeypatch.setattr(module, "compile_encoder_pipeline", wrong)
     with pytest.raises(RuntimeError, match="the pipeline on tiny@2x1 is not bit exact"):
-        pipeline(model, random_texts(*[4] * 3), "tiny", 2, 1, progress=Progress(quiet=True))
+        pipeline(model, random_texts(*[4] * 3), TINY, 2, 1, progress=QUIET)
 
 
 def test_all_cores_must_be_busy_at_once():
