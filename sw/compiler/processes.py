@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from systolith.hw.config import Config, Region
 from systolith.hw.isa import ENGINES, Command, Engine, Remote
 from systolith.sw.reference.addressing import Access, accesses, remote_accesses, targets
+from systolith.sw.runtime.cluster import core_name
 
 #: A memory of the machine: the core (-1: shared by all) and its name there.
 Place = tuple[int, Region | str]
@@ -57,6 +58,16 @@ class Processes:
     def source(self, link: int) -> int:
         """The core whose move engine feeds a link."""
         return link // self.config.cores - len(ENGINES)
+
+    def mover(self, link: int) -> int:
+        """The move engine that feeds a link."""
+        return self.engine(self.source(link), Engine.MOVE)
+
+    def name(self, process: int) -> str:
+        """How messages name an engine, with its core where there are others."""
+        core, engine = divmod(process, len(ENGINES))
+        where = f"{core_name(self.config, core)} " if self.config.cores > 1 else ""
+        return f"{where}{ENGINES[engine].name}"
 
     def touches(self, core: int, command: Command) -> list[Touch]:
         """All words that a command of a core reads and writes, in the whole machine."""

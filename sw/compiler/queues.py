@@ -39,7 +39,7 @@ class Machine:
         """The engine that does what a process does: that of a link is its sender's mover."""
         if not self.processes.is_link(process):
             return process
-        return self.processes.engine(self.processes.source(process), Engine.MOVE)
+        return self.processes.mover(process)
 
     def command(self, position: Position) -> Command:
         """The command that stands there."""
@@ -47,8 +47,7 @@ class Machine:
 
     def name(self, process: int) -> str:
         """How messages name the engine of a process."""
-        engine = self.engine(process)
-        return f"{self._where(engine)}{ENGINES[engine % len(ENGINES)].name}"
+        return self.processes.name(self.engine(process))
 
     def _where(self, engine: int) -> str:
         """The core of an engine's process, where there are others."""
