@@ -63,6 +63,10 @@ class Processes:
         """The move engine that feeds a link."""
         return self.engine(self.source(link), Engine.MOVE)
 
+    def targets(self, core: int, command: Remote) -> list[int]:
+        """The cores that a command of a core reaches."""
+        return targets(command, self.config, core)
+
     def name(self, process: int) -> str:
         """How messages name an engine, with its core where there are others."""
         core, engine = divmod(process, len(ENGINES))
@@ -75,7 +79,7 @@ class Processes:
         result = [Touch(own, (-1 if access.memory == "ext" else core, access.memory), access)
                   for access in accesses(command, self.config)]
         if isinstance(command, Remote):
-            reached = targets(command, self.config, core)
+            reached = self.targets(core, command)
             result += [Touch(self.link(core, target), (target, access.memory), access)
                        for access in remote_accesses(command, self.config) for target in reached]
         return result

@@ -1,12 +1,17 @@
 """The queues of all engines of a machine, and how messages name a command in them."""
 from collections.abc import Iterator, Mapping, Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from systolith.hw.isa import ENGINES, Command, Engine
 from systolith.sw.compiler.processes import Processes
 from systolith.sw.runtime.cluster import core_name
 
 Queues = Mapping[Engine, Sequence[Command]]
-Clock = tuple[int, ...]
+#: For each process how many of its commands are known to have retired, or of a link, to have
+#: arrived.
+Clock = NDArray[np.int32]
 #: Process and index of a command in its queue.
 Position = tuple[int, int]
 
@@ -61,3 +66,19 @@ class Machine:
         core, engine = divmod(process, len(ENGINES))
         return VerifyError(ENGINES[engine], position[1], reason, core=core,
                            where=self._where(process))
+
+
+class Clocks:
+    """The clock of each command at its start, all zero at first."""
+
+    def __init__(self, machine: Machine):
+        self._starts = np.cumsum([0, *map(len, machine.queues)]).tolist()
+        self._rows = np.zeros((self._starts[-1], machine.processes.count), np.int32)
+
+    def __getitem__(self, position: Position) -> Clock:
+        """That of a command of an engine."""
+        return self._rows[self._starts[position[0]] + position[1]]
+
+    def column(self, engine: int, process: int) -> Clock:
+        """What each command of an engine knows of a process."""
+        return self._rows[self._starts[engine]:self._starts[engine + 1], process]
