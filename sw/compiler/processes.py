@@ -26,9 +26,17 @@ class Touch:
 
 @dataclass(frozen=True)
 class Processes:
-    """Numbers of the processes of a machine: first the engines core by core, then the links."""
+    """Numbers of the processes of a machine: first the engines core by core, then the links.
+
+    Parameters
+    ----------
+    config : Config
+    off : frozenset of int
+        Cores that are switched off. What is sent to them is lost.
+    """
 
     config: Config
+    off: frozenset[int] = frozenset()
 
     @property
     def count(self) -> int:
@@ -65,7 +73,7 @@ class Processes:
 
     def targets(self, core: int, command: Remote) -> list[int]:
         """The cores that a command of a core reaches."""
-        return targets(command, self.config, core)
+        return [target for target in targets(command, self.config, core) if target not in self.off]
 
     def name(self, process: int) -> str:
         """How messages name an engine, with its core where there are others."""

@@ -10,7 +10,7 @@ Of a machine with a mesh the engines of all cores are processes, and so is each 
 sends to another arrives in order (:mod:`processes`). A remote signal says that what was sent before
 it has arrived, and that its sender's move engine has retired everything up to it.
 """
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,19 +22,22 @@ from systolith.hw.isa import (
     Command,
     CommandError,
     Engine,
+    Notify,
     Pass,
     Reduce,
     Remote,
+    Send,
     Sink,
     Source,
 )
 from systolith.sw.compiler.causality import causality
 from systolith.sw.compiler.channels import channels_of
 from systolith.sw.compiler.processes import Processes
-from systolith.sw.compiler.queues import Machine, Queues, VerifyError
+from systolith.sw.compiler.queues import Machine, Position, Queues, VerifyError
 from systolith.sw.compiler.races import Races
 from systolith.sw.reference import addressing
-from systolith.sw.reference.addressing import CommandFault
+from systolith.sw.reference.addressing import CommandFault, targets
+from systolith.sw.runtime.cluster import core_name, switched_off
 
 __all__ = ["Proof", "VerifyError", "verify", "verify_mesh"]
 
@@ -64,7 +67,7 @@ def verify(config: Config, queues: Queues) -> Proof:
     return verify_mesh(config, [queues])
 
 
-def verify_mesh(config: Config, queues: Sequence[Queues]) -> Proof:
+def verify_mesh(config: Config, queues: Sequence[Queues], off: Collection[int] = ()) -> Proof:
     """Check the streams of all cores of a machine together.
 
     Parameters
@@ -73,6 +76,9 @@ def verify_mesh(config: Config, queues: Sequence[Queues]) -> Proof:
         Of the machine.
     queues : sequence of mappings
         The streams of each core.
+    off : collection of int
+        Cores that are switched off. Data and signals for them are lost, so a command must not be
+        for them alone.
 
     Returns
     -------
@@ -84,17 +90,32 @@ def verify_mesh(config: Config, queues: Sequence[Queues]) -> Proof:
     VerifyError
         Naming the offending core, command and the reason.
     """
-    machine = Machine(Processes(config), queues)
+    machine = Machine(Processes(config, switched_off(config, off)), queues)
     for (process, index), command in machine.commands():
         try:
             _check_alone(config, ENGINES[process % len(ENGINES)], index, command)
         except VerifyError as error:
             raise machine.error((process, index), error.reason) from None
+        if machine.processes.off:
+            _check_reach(machine, (process, index), command)
     channels = channels_of(machine)
     order, clocks = causality(machine, channels)
     deepest = max((each.depth(machine, clocks) for each in channels.values()), default=0)
     words = Races(machine, clocks, channels).check(order)
     return Proof(len(order), words, deepest)
+
+
+def _check_reach(machine: Machine, position: Position, command: Command) -> None:
+    """That a core which is off runs nothing, and that somebody gets what is sent."""
+    core, off = position[0] // len(ENGINES), machine.processes.off
+    if core in off:
+        raise machine.error(position, "the core is switched off and runs nothing")
+    if isinstance(command, Send) or (isinstance(command, Notify) and command.remote_signal):
+        reached = targets(command, machine.config, core)
+        if reached and off.issuperset(reached):
+            names = " and ".join(core_name(machine.config, each) for each in reached)
+            raise machine.error(position, f"all that it reaches is {names}, which is switched off: "
+                                "what it sends is lost")
 
 
 # One command by itself -------------------------------------------------------------------------
