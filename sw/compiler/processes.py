@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from systolith.hw.config import Config, Region
 from systolith.hw.isa import ENGINES, Command, Engine, Remote
 from systolith.sw.reference.addressing import Access, accesses, remote_accesses, targets
+from systolith.sw.runtime.cluster import core_name
 
 #: A memory of the machine: the core (-1: shared by all) and its name there.
 Place = tuple[int, Region | str]
@@ -25,9 +26,17 @@ class Touch:
 
 @dataclass(frozen=True)
 class Processes:
-    """Numbers of the processes of a machine: first the engines core by core, then the links."""
+    """Numbers of the processes of a machine: first the engines core by core, then the links.
+
+    Parameters
+    ----------
+    config : Config
+    off : frozenset of int
+        Cores that are switched off. What is sent to them is lost.
+    """
 
     config: Config
+    off: frozenset[int] = frozenset()
 
     @property
     def count(self) -> int:
@@ -58,13 +67,27 @@ class Processes:
         """The core whose move engine feeds a link."""
         return link // self.config.cores - len(ENGINES)
 
+    def mover(self, link: int) -> int:
+        """The move engine that feeds a link."""
+        return self.engine(self.source(link), Engine.MOVE)
+
+    def targets(self, core: int, command: Remote) -> list[int]:
+        """The cores that a command of a core reaches."""
+        return [target for target in targets(command, self.config, core) if target not in self.off]
+
+    def name(self, process: int) -> str:
+        """How messages name an engine, with its core where there are others."""
+        core, engine = divmod(process, len(ENGINES))
+        where = f"{core_name(self.config, core)} " if self.config.cores > 1 else ""
+        return f"{where}{ENGINES[engine].name}"
+
     def touches(self, core: int, command: Command) -> list[Touch]:
         """All words that a command of a core reads and writes, in the whole machine."""
         own = self.engine(core, command.ENGINE)
         result = [Touch(own, (-1 if access.memory == "ext" else core, access.memory), access)
                   for access in accesses(command, self.config)]
         if isinstance(command, Remote):
-            reached = targets(command, self.config, core)
+            reached = self.targets(core, command)
             result += [Touch(self.link(core, target), (target, access.memory), access)
                        for access in remote_accesses(command, self.config) for target in reached]
         return result

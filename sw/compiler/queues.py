@@ -1,12 +1,17 @@
 """The queues of all engines of a machine, and how messages name a command in them."""
 from collections.abc import Iterator, Mapping, Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from systolith.hw.isa import ENGINES, Command, Engine
 from systolith.sw.compiler.processes import Processes
 from systolith.sw.runtime.cluster import core_name
 
 Queues = Mapping[Engine, Sequence[Command]]
-Clock = tuple[int, ...]
+#: For each process how many of its commands are known to have retired, or of a link, to have
+#: arrived.
+Clock = NDArray[np.int32]
 #: Process and index of a command in its queue.
 Position = tuple[int, int]
 
@@ -39,7 +44,7 @@ class Machine:
         """The engine that does what a process does: that of a link is its sender's mover."""
         if not self.processes.is_link(process):
             return process
-        return self.processes.engine(self.processes.source(process), Engine.MOVE)
+        return self.processes.mover(process)
 
     def command(self, position: Position) -> Command:
         """The command that stands there."""
@@ -47,8 +52,7 @@ class Machine:
 
     def name(self, process: int) -> str:
         """How messages name the engine of a process."""
-        engine = self.engine(process)
-        return f"{self._where(engine)}{ENGINES[engine % len(ENGINES)].name}"
+        return self.processes.name(self.engine(process))
 
     def _where(self, engine: int) -> str:
         """The core of an engine's process, where there are others."""
@@ -62,3 +66,19 @@ class Machine:
         core, engine = divmod(process, len(ENGINES))
         return VerifyError(ENGINES[engine], position[1], reason, core=core,
                            where=self._where(process))
+
+
+class Clocks:
+    """The clock of each command at its start, all zero at first."""
+
+    def __init__(self, machine: Machine):
+        self._starts = np.cumsum([0, *map(len, machine.queues)]).tolist()
+        self._rows = np.zeros((self._starts[-1], machine.processes.count), np.int32)
+
+    def __getitem__(self, position: Position) -> Clock:
+        """That of a command of an engine."""
+        return self._rows[self._starts[position[0]] + position[1]]
+
+    def column(self, engine: int, process: int) -> Clock:
+        """What each command of an engine knows of a process."""
+        return self._rows[self._starts[engine]:self._starts[engine + 1], process]

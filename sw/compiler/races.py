@@ -1,4 +1,5 @@
 """Finds two accesses to one word that nothing keeps in order."""
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
@@ -7,16 +8,18 @@ from numpy.typing import NDArray
 
 from systolith.hw.config import Region
 from systolith.hw.isa import ENGINES, Engine
+from systolith.sw.compiler.channels import Channel, Semaphore
 from systolith.sw.compiler.processes import Place, Touch, tracked
-from systolith.sw.compiler.queues import Clock, Machine, Position
+from systolith.sw.compiler.queues import Clocks, Machine, Position
 from systolith.sw.runtime.cluster import core_name
 
 
 class Races:
     """Last access of each process to each word, compared with the clock of the next."""
 
-    def __init__(self, machine: Machine, clocks: Mapping[Position, Clock]):
-        self._machine, self._clocks = machine, clocks
+    def __init__(self, machine: Machine, clocks: Clocks,
+                 channels: Mapping[Semaphore, Channel]):
+        self._machine, self._clocks, self._channels = machine, clocks, channels
         # [place, write][process] -> index + 1 of the last command that touched each word.
         self._last: dict[tuple[Place, bool], dict[int, NDArray[np.int64]]] = defaultdict(dict)
 
@@ -75,4 +78,23 @@ class Races:
             here, f"race: {'writes' if touch.access.write else 'reads'} {name} {place} while "
             f"{self._machine.name(other[0])} command {other[1]} "
             f"({self._machine.command(other).OPCODE.name}) may still "
-            f"{'write' if write else 'read'} it")
+            f"{'write' if write else 'read'} it" + self._doubt(here, other))
+
+    def _doubt(self, here: Position, other: Position) -> str:
+        """The semaphore by which this core would know of the other one, where it counts signals of
+        several and does not tell whose they are."""
+        machine, core = self._machine, here[0] // len(ENGINES)
+        source = machine.engine(other[0]) // len(ENGINES)
+        for channel in self._channels.values():
+            if channel.counts and channel.core == core and any(
+                    machine.engine(process) // len(ENGINES) == source
+                    for process in channel.signals):
+                started = (here[1] + 1 if here[0] == channel.waiter
+                           else self._clocks[here][channel.waiter])
+                taken = bisect_left(channel.waits, started)
+                sure = sum(channel.known_signals(taken - 1)) if taken else 0
+                if sure < taken:
+                    return (f"; semaphore {channel.number} of {core_name(machine.config, core)} "
+                            f"counts signals of {len(channel.signals)} others, and of {taken} "
+                            f"that were taken {taken - sure} can be from any of them")
+        return ""

@@ -1,41 +1,29 @@
 """From one sequential list of commands of all cores to the streams of each core's engines.
 
-The algorithm is that of :mod:`schedule`, for processes instead of engines: a need between two
-engines of a core becomes a token, one between cores a remote signal of the Send whose data it
-needs, or where its targets wait for different semaphores, of Notifies behind it. Where a core must
-know what no message told it, such as that a buffer has been read, a Notify is put in.
+The compiler's passes write commands in an order in which they could run one by one. This module
+gives the engines as much freedom as the needs of these commands (:mod:`steps`) leave: a semaphore
+token for each need between two engines that is not implied by others, a fence where a command reads
+what an earlier one of the same engine wrote.
+
+A need between cores becomes a remote signal of the Send whose data it needs, or where its targets
+wait for different semaphores, of Notifies behind it. Where a core must know what no message told
+it, such as that a buffer has been read, a Notify is put in. A single core is a mesh of one.
 """
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from systolith.hw.config import Config
-from systolith.hw.isa import ENGINES, Command, Engine, Notify, Remote
+from systolith.hw.isa import ENGINES, Command, Remote
 from systolith.sw.compiler.errors import CompileError
-from systolith.sw.compiler.processes import Place, Processes, Touch, tracked
-from systolith.sw.compiler.schedule import CHANNELS
-from systolith.sw.reference.addressing import targets
+from systolith.sw.compiler.processes import Processes
+from systolith.sw.compiler.signals import Streams, Tokens, emit, notify
+from systolith.sw.compiler.steps import Step, delay_moves, steps_of
 
-#: Streams of a core.
-Streams = dict[Engine, list[Command]]
-
-
-@dataclass(eq=False)
-class _Step:
-    """A command of a core; ``after``: what it needs besides data, as (step, process)."""
-
-    core: int
-    command: Command
-    after: "list[tuple[_Step, int]]" = field(default_factory=list)
-    place: int = 0
-    fence: bool = False
-    clock: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
-
-
-_Need = tuple[_Step, int]
+#: Something that a step must come after: (earlier, its process, later).
+_Relay = tuple[Step, int, Step]
 
 
 def schedule_mesh(commands: Sequence[tuple[int, Command]], config: Config) -> list[Streams]:
@@ -59,47 +47,18 @@ def schedule_mesh(commands: Sequence[tuple[int, Command]], config: Config) -> li
     CompileError
         When a core needs more semaphores than it has, or a wider one.
     """
-    processes = Processes(config)
-    steps = [_Step(core, command) for core, command in commands]
+    processes, steps, delayed = Processes(config), steps_of(commands, config), False
     while True:
         order = _Order(steps, processes)
-        relays = order.relays or order.throttle()
-        if not relays:
-            return _emit(steps, order)
-        steps = _relay(steps, relays, processes)
-
-
-def _find_needs(steps: Sequence[_Step], processes: Processes) -> list[list[_Need]]:
-    """For every step the last command of each process that it must come after."""
-    groups = tracked([processes.touches(step.core, step.command) for step in steps])
-    history: dict[tuple[Place, bool], dict[int, NDArray[np.int64]]] = defaultdict(dict)
-    sizes: dict[Place, int] = defaultdict(int)
-    for touch in (touch for group in groups for touch in group):
-        sizes[touch.place] = max(sizes[touch.place], int(touch.access.words.max()) + 1)
-    result: list[list[_Need]] = []
-    for index, group in enumerate(groups):
-        found: dict[int, set[int]] = defaultdict(set)
-        for touch in group:
-            for write in (True, False):
-                for process, last in history[touch.place, write].items():
-                    if _matters(touch, process, write):
-                        found[process].add(int(last[touch.access.words].max()))
-        for touch in group:
-            table = history[touch.place, touch.access.write]
-            if touch.process not in table:
-                table[touch.process] = np.full(sizes[touch.place], -1, dtype=np.int64)
-            table[touch.process][touch.access.words] = index
-        needs = [(steps[max(found[process])], process) for process in found
-                 if max(found[process]) >= 0]
-        result.append(needs + steps[index].after)
-    return result
-
-
-def _matters(touch: Touch, other: int, write: bool) -> bool:
-    """Whether an earlier touch of the same words must be waited for."""
-    if not write and not touch.access.write:
-        return False
-    return other != touch.process or touch.place[1] == "table" or not touch.access.write
+        if order.relays:
+            steps = _relay(steps, order.relays, processes)
+        elif not (exceeded := order.exceeded()):
+            return emit(steps, order.tokens, processes)
+        elif not delayed:
+            steps, delayed = delay_moves(steps), True
+        else:
+            order.check_possible(exceeded)
+            steps = _relay(steps, exceeded, processes)
 
 
 class _Order:
@@ -110,26 +69,25 @@ class _Order:
     the sender's move engine has retired everything up to it, and that all of it has arrived.
     """
 
-    def __init__(self, steps: Sequence[_Step], processes: Processes):
+    def __init__(self, steps: Sequence[Step], processes: Processes):
         self.processes = processes
-        #: (signalling process, waiting engine's process) -> (signaller, waiter) in order.
-        self.tokens: dict[tuple[int, int], list[tuple[_Step, _Step]]] = defaultdict(list)
-        #: Needs of a core that nobody told it: (earlier, its process, later).
-        self.relays: list[tuple[_Step, int, _Step]] = []
-        self.rank = {id(step): index for index, step in enumerate(steps)}
-        needs = _find_needs(steps, processes)
+        self.tokens: Tokens = defaultdict(list)
+        #: Needs of a core that nobody told it.
+        self.relays: list[_Relay] = []
+        self._limit = (1 << processes.config.semaphore_width) - 1
+        self._rank = {id(step): index for index, step in enumerate(steps)}
         current = np.zeros((len(ENGINES) * processes.config.cores, processes.count), np.int64)
         counts = [0] * len(current)
-        for step, found in zip(steps, needs, strict=True):
+        for step in steps:
             here = processes.engine(step.core, step.command.ENGINE)
             step.place, step.fence = counts[here], False
             counts[here] += 1
             # Latest first: it may imply the others.
-            for earlier, process in sorted(found, key=lambda need: -self.rank[id(need[0])]):
+            for earlier, process in sorted(step.needs, key=lambda need: -self._rank[id(need[0])]):
                 self._need(earlier, process, step, here, current[here])
             step.clock = current[here].copy()
 
-    def _need(self, earlier: _Step, process: int, step: _Step, here: int,
+    def _need(self, earlier: Step, process: int, step: Step, here: int,
               clock: NDArray[np.int64]) -> None:
         if clock[process] > earlier.place:
             return
@@ -143,130 +101,54 @@ class _Order:
             np.maximum(clock, earlier.clock, out=clock)
             clock[process] = max(clock[process], earlier.place + 1)
             if self.processes.is_link(process):
-                mover = self.processes.engine(earlier.core, Engine.MOVE)
+                mover = self.processes.mover(process)
                 clock[mover] = max(clock[mover], earlier.place + 1)
 
-    def throttle(self) -> list[tuple[_Step, int, _Step]]:
-        """More needs, so that no semaphore ever holds more than its width allows."""
-        limit = (1 << self.processes.config.semaphore_width) - 1
-        more = []
-        for (_, waiter), channel in self.tokens.items():
-            for (_, taker), (signaller, _) in zip(channel, channel[limit:], strict=False):
-                if signaller.clock[waiter] > taker.place:
-                    continue
-                if self.rank[id(taker)] > self.rank[id(signaller)]:
-                    raise CompileError(
-                        f"the order of commands needs more than {limit} tokens for one engine of "
-                        f"core {taker.core}; semaphore_width must be larger")
-                more.append((taker, waiter, signaller))
-        return more
+    def exceeded(self) -> list[_Relay]:
+        """Where a semaphore may hold more than its width allows: (taker of a token, its engine,
+        signaller of one too many)."""
+        return [(taker, waiter, signaller) for (_, waiter), channel in self.tokens.items()
+                for (_, taker), (signaller, _) in zip(channel, channel[self._limit:], strict=False)
+                if signaller.clock[waiter] <= taker.place]
+
+    def check_possible(self, relays: Sequence[_Relay]) -> None:
+        """That each signaller can wait for the taker.
+
+        Raises
+        ------
+        CompileError
+            When one comes before it.
+        """
+        for taker, _, signaller in relays:
+            if self._rank[id(taker)] > self._rank[id(signaller)]:
+                names = (self.processes.name(self.processes.engine(step.core, step.command.ENGINE))
+                         for step in (signaller, taker))
+                raise CompileError(f"the order of commands needs more than {self._limit} tokens "
+                                   f"between {' and '.join(names)}; semaphore_width must be larger")
 
 
-def _relay(steps: Sequence[_Step], relays: Sequence[tuple[_Step, int, _Step]],
-           processes: Processes) -> list[_Step]:
+def _relay(steps: Sequence[Step], relays: Sequence[_Relay],
+           processes: Processes) -> list[Step]:
     """The steps with a Notify for each need that a core must be told by another one."""
-    told: dict[tuple[int, int, int], _Step] = {}
+    told: dict[tuple[int, int, int], Step] = {}
     place = {id(step): index for index, step in enumerate(steps)}
-    before: dict[int, list[_Step]] = defaultdict(list)
+    before: dict[int, list[Step]] = defaultdict(list)
     for earlier, process, later in sorted(relays, key=lambda relay: place[id(relay[2])]):
         core = processes.core(process)
         if core == later.core:
-            later.after.append((earlier, process))
+            later.needs.append((earlier, process))
             continue
         key = (id(earlier), process, later.core)
         if key not in told:
-            told[key] = _Step(core, _notify(later.core, processes.config), [(earlier, process)])
+            told[key] = Step(core, notify(later.core, processes.config), [(earlier, process)])
             before[_latest(steps, place[id(earlier)], place[id(later)])].append(told[key])
-        later.after.append((told[key], processes.link(core, later.core)))
+        later.needs.append((told[key], processes.link(core, later.core)))
     return [each for index, step in enumerate(steps) for each in (*before[index], step)]
 
 
-def _latest(steps: Sequence[_Step], earlier: int, later: int) -> int:
+def _latest(steps: Sequence[Step], earlier: int, later: int) -> int:
     """Where a Notify goes that tells of ``earlier`` what ``later`` needs: so late that it holds up
     no loads between, but before all that is sent around together with ``later``."""
     while later - 1 > earlier and isinstance(steps[later - 1].command, Remote):
         later -= 1
     return later
-
-
-def _notify(target: int, config: Config, mask: int = 0) -> Notify:
-    y, x = divmod(target, config.mesh_width)
-    return Notify(x_first=x, x_last=x, y_first=y, y_last=y, remote_signal=mask)
-
-
-def _numbers(order: _Order) -> dict[tuple[int, int], int]:
-    """A semaphore of the waiting core for each channel. Those of the engines are fixed; those of a
-    sender and the same engine of others have one number where they can, for one signal to all."""
-    processes = order.processes
-    result: dict[tuple[int, int], int] = {}
-    alike: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
-    for process, waiter in sorted(order.tokens):
-        engine = waiter % len(ENGINES)
-        if processes.is_link(process):
-            alike[processes.source(process), engine].append((process, waiter))
-        else:
-            result[process, waiter] = CHANNELS[ENGINES[process % len(ENGINES)], ENGINES[engine]]
-    free = _free_numbers(alike.values(), processes)
-    for pairs in alike.values():
-        cores = [processes.core(waiter) for _, waiter in pairs]
-        common = set.intersection(*(free[core] for core in cores))
-        for pair, core in zip(pairs, cores, strict=True):
-            result[pair] = min(common or free[core])
-            free[core].remove(result[pair])
-    return result
-
-
-def _free_numbers(alike: Iterable[list[tuple[int, int]]], processes: Processes) -> list[set[int]]:
-    """Of each core the semaphores for other cores.
-
-    Raises
-    ------
-    CompileError
-        When a core needs more.
-    """
-    config, fixed = processes.config, len(CHANNELS)
-    wanted = [processes.core(waiter) for pairs in alike for _, waiter in pairs]
-    for core in range(config.cores):
-        if fixed + wanted.count(core) > config.semaphores:
-            raise CompileError(
-                f"core {core} needs {fixed + wanted.count(core)} semaphores: {fixed} between its "
-                f"engines and {wanted.count(core)} for pairs of a sending core and a waiting "
-                f"engine; it has {config.semaphores}. Let fewer cores send to it, or fewer of its "
-                "engines read what arrives")
-    return [set(range(fixed, config.semaphores)) for _ in range(config.cores)]
-
-
-def _emit(steps: Sequence[_Step], order: _Order) -> list[Streams]:
-    processes, config = order.processes, order.processes.config
-    numbers = _numbers(order)
-    wait: dict[int, int] = defaultdict(int)
-    signal: dict[int, int] = defaultdict(int)
-    remote: dict[int, dict[int, int]] = defaultdict(lambda: defaultdict(int))
-    for (process, waiter), channel in order.tokens.items():
-        bit = 1 << numbers[process, waiter]
-        for signaller, taker in channel:
-            wait[id(taker)] |= bit
-            if processes.is_link(process):
-                remote[id(signaller)][processes.core(process)] |= bit
-            else:
-                signal[id(signaller)] |= bit
-    streams: list[Streams] = [{engine: [] for engine in ENGINES} for _ in range(config.cores)]
-    for step in steps:
-        command = replace(step.command, wait=wait[id(step)], signal=signal[id(step)],
-                          fence=int(step.fence))
-        stream = streams[step.core][command.ENGINE]
-        if isinstance(command, Remote):
-            stream += _told(command, remote[id(step)], step.core, config)
-        else:
-            stream.append(command)
-    return streams
-
-
-def _told(command: Remote, masks: Mapping[int, int], sender: int, config: Config) -> list[Command]:
-    """A command with what it signals to whom: by itself, where it reaches just those who wait and
-    all wait for the same; else by Notifies behind it, as a signal arrives after data before it."""
-    values = set(masks.values()) or {0}
-    if len(values) == 1 and (not masks or sorted(masks) == targets(command, config, sender)):
-        return [replace(command, remote_signal=values.pop())]
-    return [replace(command, remote_signal=0),
-            *(_notify(target, config, mask) for target, mask in sorted(masks.items()))]

@@ -11,6 +11,7 @@ from systolith.hw.config import MOST_NODES, Config
 from systolith.hw.isa import ENGINES, Command, Engine, Notify, Remote, Send
 from systolith.sw.compiler.errors import CompileError
 from systolith.sw.compiler.fields import Span
+from systolith.sw.compiler.verifier import verify_mesh
 from systolith.sw.reference.addressing import targets
 from systolith.sw.runtime.cluster import Cluster, switched_off
 from systolith.sw.runtime.device import Device, Queues
@@ -87,7 +88,20 @@ class Site:
                                    mesh_width=width, mesh_height=count // width)
 
     def place(self, program: MeshProgram) -> MeshProgram:
-        """A program for :attr:`chip` as one for the machine; the others have empty streams."""
+        """A program for :attr:`chip` as one for the machine, verified anew where it is moved.
+
+        Raises
+        ------
+        VerifyError
+            When the program was not right for the chip either.
+        """
+        placed = self.moved(program)
+        if not self.whole:
+            verify_mesh(self.config, placed.commands, set(range(self.config.cores)) - {*self.cores})
+        return placed
+
+    def moved(self, program: MeshProgram) -> MeshProgram:
+        """A program for :attr:`chip` on the cores of the site; the others have empty streams."""
         if self.whole:
             return program
         streams = self.streams([

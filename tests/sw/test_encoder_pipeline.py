@@ -10,7 +10,7 @@ from systolith.hw.isa import Engine, Load, Notify, Pass, Product, Send
 from systolith.sw.compiler.errors import CompileError
 from systolith.sw.compiler.layout import ceil_div
 from systolith.sw.compiler.plan import default_block_rows
-from systolith.sw.compiler.schedule import CHANNELS
+from systolith.sw.compiler.signals import CHANNELS
 from systolith.sw.encoder import compile_encoder, compile_encoder_pipeline
 from systolith.sw.encoder.stage import among
 from systolith.sw.runtime.functional import FunctionalDevice

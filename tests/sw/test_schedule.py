@@ -6,7 +6,8 @@ from systolith.hw.config import Region
 from systolith.hw.configs import get_config
 from systolith.hw.isa import Engine, Load, Output, Pass, Product, Reduce, Sink, Source, Store, Table
 from systolith.sw.compiler import CompileError
-from systolith.sw.compiler.schedule import CHANNELS, find_needs, schedule
+from systolith.sw.compiler.schedule import schedule
+from systolith.sw.compiler.signals import CHANNELS
 from systolith.sw.compiler.verifier import verify
 from systolith.sw.runtime.functional import FunctionalDevice
 
@@ -102,14 +103,8 @@ def test_an_order_that_no_semaphore_can_hold():
     config = TINY.replace(name="narrow", semaphore_width=2)
     with pytest.raises(CompileError) as error:
         schedule([*products, *drains], config)
-    assert str(error.value) == ("the order of commands needs more than 3 tokens between the MATRIX "
-                                "and VECTOR engines; semaphore_width must be larger")
-
-
-def test_needs_are_found_word_by_word():
-    commands = [product(acc=0, count=4), drain(acc=2), product(acc=0, count=2), drain(acc=0),
-                product(acc=2)]
-    assert find_needs(commands, TINY) == [[], [0], [], [2], [1]]
+    assert str(error.value) == ("the order of commands needs more than 3 tokens between MATRIX and "
+                                "VECTOR; semaphore_width must be larger")
 
 
 def test_random_lists_verify():

@@ -8,7 +8,6 @@ from systolith.hw.config import MEMORIES, Region
 from systolith.hw.configs import get_config
 from systolith.hw.isa import Engine, Load, Notify, Output, Pass, Product, Send, Sink, Source
 from systolith.sw.compiler import CompileError
-from systolith.sw.compiler.schedule import schedule
 from systolith.sw.compiler.schedule_mesh import schedule_mesh
 from systolith.sw.compiler.verifier import VerifyError, verify_mesh
 from systolith.sw.reference.addressing import targets
@@ -133,19 +132,6 @@ def test_random_lists_give_what_they_give_in_turn(seed, width):
                                 send((core + 1) % 4, word=4 * i, remote=4 * j),
                                 everyone(4 * i, 4 * j)][rng.integers(4)]))
     assert at_once(commands, config, seed) == in_turn(commands, config, seed)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_one_core_gets_the_streams_of_the_single_core_scheduler(seed):
-    config, rng = get_config("tiny"), np.random.default_rng(seed)
-    commands = []
-    for _ in range(40):
-        i, j = (int(v) for v in rng.integers(0, 4, 2))
-        load = Load(region=Region.ACT, rows=1, row_bytes=8, base=4 * i, ext_base=8 * j)
-        commands.append([product(act=4 * i, acc=2 * j), drain(acc=2 * i, act=4 * j), load]
-                        [rng.integers(3)])
-    assert schedule_mesh([(0, command) for command in commands], config) == [
-        schedule(commands, config)]
 
 
 def test_every_token_of_a_remote_signal_is_needed():

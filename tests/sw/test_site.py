@@ -1,13 +1,16 @@
 """Programs on a part of a machine's cores: the same bytes as on a chip of just these."""
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from systolith.hw.config import MEMORIES, ConfigError
+from systolith.hw.config import MEMORIES, ConfigError, Region
 from systolith.hw.configs import get_config
 from systolith.hw.isa import ENGINES, Engine, Notify, Send
 from systolith.sw.compiler.errors import CompileError
 from systolith.sw.compiler.schedule_mesh import schedule_mesh
 from systolith.sw.compiler.site import Site
+from systolith.sw.compiler.verifier import VerifyError, verify_mesh
 from systolith.sw.runtime.functional_cluster import FunctionalCluster
 from systolith.sw.runtime.mesh_program import MeshProgram
 from tests.random_mesh import commands
@@ -51,7 +54,7 @@ def test_a_program_is_placed_around_cores(name, off, seed):
 def test_data_for_all_cores_take_one_send():
     site = Site.of(TINY, (1,))
     send = Send(region=2, rows=1, row_bytes=8, remote_region=2, x_last=2)
-    [[placed], *others] = [streams[Engine.MOVE] for streams in site.place(MeshProgram(
+    [[placed], *others] = [streams[Engine.MOVE] for streams in site.moved(MeshProgram(
         site.chip, [{Engine.MOVE: [send]}, {}, {}])).commands]
     assert (placed.x_first, placed.x_last, placed.y_first, placed.y_last) == (0, 1, 1, 1)
     assert not any(others)
@@ -62,7 +65,7 @@ def test_signals_reach_nobody_else():
     the one did."""
     site = Site(TINY, (0, 1, 2))
     notify = Notify(remote_signal=1, x_last=2, wait=2, signal=4, fence=1)
-    streams = site.place(MeshProgram(site.chip, [{Engine.MOVE: [notify]}, {}, {}])).commands
+    streams = site.moved(MeshProgram(site.chip, [{Engine.MOVE: [notify]}, {}, {}])).commands
     assert streams[0][Engine.MOVE] == [
         Notify(remote_signal=1, x_first=1, x_last=1, wait=2, fence=1),
         Notify(remote_signal=1, y_first=1, y_last=1, signal=4)]
@@ -74,10 +77,66 @@ def test_signals_of_data_come_behind_them():
     site = Site(TINY, (0, 1, 2))
     data = {"region": 2, "rows": 1, "row_bytes": 8, "remote_region": 2, "wait": 2, "signal": 4}
     send = Send(**data, x_last=2, remote_signal=1)
-    streams = site.place(MeshProgram(site.chip, [{Engine.MOVE: [send]}, {}, {}])).commands
+    streams = site.moved(MeshProgram(site.chip, [{Engine.MOVE: [send]}, {}, {}])).commands
     assert streams[0][Engine.MOVE] == [
         Send(**data, x_last=1, y_last=1), Notify(remote_signal=1, x_first=1, x_last=1),
         Notify(remote_signal=1, y_first=1, y_last=1)]
+
+
+def to_the_dead(config, off, seed=0):
+    """A placed program, and its mutants in which one command for others is for core ``off``."""
+    site, (y, x) = Site.of(config, (off,)), divmod(off, config.mesh_width)
+    program = site.place(MeshProgram(site.chip, schedule_mesh(
+        commands(np.random.default_rng(seed), site.chip, 40), site.chip)))
+    for core, queues in enumerate(program.commands):
+        for index, command in enumerate(queues[Engine.MOVE]):
+            if isinstance(command, Send) or getattr(command, "remote_signal", 0):
+                mutant = [dict(each) for each in program.commands]
+                mutant[core][Engine.MOVE] = list(queues[Engine.MOVE])
+                mutant[core][Engine.MOVE][index] = replace(
+                    command, x_first=x, x_last=x, y_first=y, y_last=y)
+                yield (core, index), mutant
+
+
+@pytest.mark.parametrize("off", range(4))
+def test_what_is_for_a_core_that_is_off_alone_is_refused(off):
+    mutants = list(to_the_dead(TINY, off))
+    assert len(mutants) > 5
+    for (core, index), mutant in mutants:
+        with pytest.raises(VerifyError, match=rf"all that it reaches is core {off} .* is lost"
+                           ) as error:
+            verify_mesh(TINY, mutant, (off,))
+        assert (error.value.core, error.value.engine, error.value.index) == (
+            core, Engine.MOVE, index)
+
+
+def test_a_signal_that_a_core_in_reset_swallows_is_missed():
+    """Core 0 tells 1 and 3, and 3 tells 2; without core 3, core 2 waits for nothing."""
+    told = Notify(remote_signal=1 << 6, x_first=1, x_last=1, y_last=1)
+    wait, pass_on = Notify(wait=1 << 6), Notify(wait=1 << 6, remote_signal=1 << 6, y_first=1,
+                                                y_last=1)
+    streams = [{Engine.MOVE: [told]}, {Engine.MOVE: [wait]}, {Engine.MOVE: [wait]},
+               {Engine.MOVE: [pass_on]}]
+    verify_mesh(TINY, streams)
+    with pytest.raises(VerifyError, match=r"core 3 \(x 1, y 1\) MOVE command 0: the core is "
+                                          "switched off and runs nothing"):
+        verify_mesh(TINY, streams, (3,))
+    streams[3] = {}
+    with pytest.raises(VerifyError, match=r"core 2 \(x 0, y 1\) MOVE command 0: waits for "
+                                          "semaphore 6 which nobody signals"):
+        verify_mesh(TINY, streams, (3,))
+    streams[2] = {}
+    assert verify_mesh(TINY, streams, (3,)).commands == 2
+
+
+def test_words_of_a_core_in_reset_race_with_nothing():
+    """Cores 0 and 1 send to the same word of core 3."""
+    send = Send(region=Region.ACT, remote_region=Region.ACT, rows=1, row_bytes=8, remote_base=32,
+                x_first=1, x_last=1, y_last=1)
+    streams = [{Engine.MOVE: [send]}, {Engine.MOVE: [replace(send, x_first=0)]}, {}, {}]
+    with pytest.raises(VerifyError, match="race: writes ACT word 8 of core 3"):
+        verify_mesh(TINY, streams)
+    assert verify_mesh(TINY, streams, (3,)).commands == 2
 
 
 @pytest.mark.parametrize(("off", "chip"), [

@@ -60,9 +60,12 @@ FAULTS = {
     "nobody waits": (
         queues(matrix=[change(PRODUCT, signal=6)]), Engine.MATRIX, 0,
         "signals semaphore 2 which nobody waits for (1 signals, 0 waits)"),
-    "two signallers": (
-        queues(vector=(change(MAX, signal=1), APPLY)), Engine.VECTOR, 0,
-        "semaphore 0 is signalled by MOVE too; each needs one engine on either side"),
+    "a signaller too many": (
+        queues(vector=(change(MAX, signal=1), APPLY)), Engine.MOVE, 0,
+        "signals semaphore 0 which nobody waits for (2 signals, 1 waits)"),
+    "two that wait": (
+        queues(move=[change(LOAD, signal=3)], vector=(change(MAX, wait=1), APPLY)), Engine.VECTOR,
+        0, "semaphore 0 is waited for by MATRIX too; each needs one engine that waits"),
     "deadlock": (
         queues(move=[change(LOAD, wait=4)], matrix=[change(PRODUCT, signal=6)]), Engine.MOVE, 0,
         "deadlock: MOVE command 0 waits for MATRIX command 0; "

@@ -49,8 +49,10 @@ FAULTS = {
                      "signals semaphore 6 which nobody waits for"),
     "two signal": (
         machine([SEND], [change(PRODUCT), change(PRODUCT)],
-                [Notify(signal=1 << 6, **TO_LEFT)]), 1, Engine.MOVE,
-        "semaphore 6 is signalled by core 0 (x 0, y 0) MOVE too"),
+                [Notify(signal=1 << 6, **TO_LEFT)]), 1, Engine.MATRIX,
+        "race: reads ACT word 8 while core 0 (x 0, y 0) MOVE command 0 (SEND) may still write it; "
+        "semaphore 6 of core 1 (x 1, y 0) counts signals of 2 others, and of 1 that were "
+        "taken 1 can be from any of them"),
     "past the end": (machine([change(SEND, remote_base=1 << 20)]), 0, Engine.MOVE,
                      "past the end of ACT"),
     "no such core": (machine([change(SEND, x_last=2)]), 0, Engine.MOVE, "the mesh has 2 nodes"),
