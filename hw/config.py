@@ -61,7 +61,7 @@ MICROARCHITECTURES = ("full", "compact")
 
 #: The array of a compact core, what its block RAMs hold at most, and the bytes of the one memory
 #: that holds all the rest: four single-port RAMs of an iCE40 UP5K.
-COMPACT_ARRAY = {"rows": 8, "cols": 2, "lanes": 2, "hop": 0}
+COMPACT_ARRAY = {"rows": 8, "cols": 2, "lanes": 2, "hop": 0, "multiply_cycles": 1, "lut_columns": 0}
 COMPACT_LIMITS = {"act_depth": 512, "acc_depth": 512}
 COMPACT_BYTES = 1 << 17
 
@@ -91,6 +91,12 @@ class Config:
     hop : int
         Columns between two activation registers along a row; 0 broadcasts to the whole row.
         A divisor of ``cols``.
+    multiply_cycles : int
+        Cycles from the operands of a cell to its product: 1, or 2 with one more register behind the
+        multiplier. A product is a cycle longer then.
+    lut_columns : int
+        Columns, the last of each row, that multiply in tables of logic, for an FPGA with fewer
+        multipliers than cells; 0 to ``cols``. Needs ``multiply_cycles`` 2.
     act_depth : int
         Words of activation memory, ``rows`` bytes each.
     wgt_depth : int
@@ -143,6 +149,8 @@ class Config:
     cols: int
     lanes: int
     hop: int = 0
+    multiply_cycles: int = 1
+    lut_columns: int = 0
     act_depth: int = 4096
     wgt_depth: int = 1024
     acc_depth: int = 1024
@@ -174,6 +182,11 @@ class Config:
         self._check("lanes", 2, min(self.rows, self.cols), power=True)
         if self.hop and (self.hop < 0 or self.cols % self.hop):
             raise ConfigError(f"hop must be 0 or a divisor of cols ({self.cols}), not {self.hop}")
+        self._check("multiply_cycles", 1, 2)
+        self._check("lut_columns", 0, self.cols)
+        if self.lut_columns and self.multiply_cycles == 1:
+            raise ConfigError(f"lut_columns is {self.lut_columns}, but a multiplier in tables of "
+                              "logic takes two cycles: set multiply_cycles to 2")
         for region in MEMORIES:
             self._check(f"{region.name.lower()}_depth", 16, 1 << 16, power=True)
         self._check("tables", 1, 2, power=True)
@@ -261,6 +274,11 @@ class Config:
         return self.rows * self.cols
 
     @property
+    def dsp_columns(self) -> int:
+        """Columns, the first of each row, whose cells have multipliers of the FPGA."""
+        return self.cols - self.lut_columns
+
+    @property
     def chain_width(self) -> int:
         """Bits of a partial sum inside a column: ``rows`` products of at most 255 * -128, exact."""
         return 17 + (self.rows - 1).bit_length()
@@ -278,7 +296,7 @@ class Config:
     @property
     def matrix_latency(self) -> int:
         """Cycles from a beat's issue in the matrix engine to the write of its accumulators."""
-        return self.rows + self.column_groups + 4 + self.port_cycles
+        return self.rows + self.column_groups + 3 + self.multiply_cycles + self.port_cycles
 
     @property
     def accumulate_latency(self) -> int:

@@ -43,11 +43,15 @@ def bitstream(
             command.print_built(built)
 
 
-@commands.command(epilog=example("systolith timing ulx3s-85f accumulator --seeds 2"))
+@commands.command(epilog=example(
+    "systolith timing ulx3s-85f accumulator --seeds 2",
+    "systolith timing ulx3s-85f array --config ecp5-85f-256"))
 def timing(
     board: BoardName,
     block: Annotated[str, typer.Argument(
         metavar="BLOCK", help="Such as array, accumulator, control, vector, chip.")],
+    config: Annotated[str | None, typer.Option(
+        "--config", metavar="NAME", help="Sizes of this configuration, not the board's.")] = None,
     seeds: Annotated[int, typer.Option(
         "--seeds", metavar="N", min=1, help="Place and route so often.")] = 1,
     jobs: Annotated[int, typer.Option(
@@ -59,7 +63,8 @@ def timing(
         from systolith.sim.commands import timing as command
         from systolith.sim.progress import Progress
 
-        timed = command.run(board, block, seeds=seeds, jobs=jobs, progress=Progress())
+        timed = command.run(board, block, config=config, seeds=seeds, jobs=jobs,
+                            progress=Progress())
         if write_json(command.as_json(timed), json):
             command.print_timing(timed)
 

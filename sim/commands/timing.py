@@ -6,10 +6,12 @@ from systolith.sim.progress import Progress
 from systolith.sim.text import number, print_facts
 
 
-def run(name: str, block: str, *, seeds: int, jobs: int, progress: Progress) -> BlockTiming:
-    """Time a block of a board's configuration with seeds 1 to ``seeds``."""
+def run(name: str, block: str, *, config: str | None, seeds: int, jobs: int,
+        progress: Progress) -> BlockTiming:
+    """Time a block with seeds 1 to ``seeds``, in the board's configuration unless another is given.
+    """
     board = get_board(name)
-    return time_block(block, board, get_config(board.config), seeds=range(1, seeds + 1),
+    return time_block(block, board, get_config(config or board.config), seeds=range(1, seeds + 1),
                       jobs=jobs, progress=progress)
 
 

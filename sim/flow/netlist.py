@@ -28,32 +28,42 @@ class Netlist:
     def __init__(self, design: dict[str, Any], *, top: str):
         self._module = design["modules"][top]
         self.cells: dict[str, Cell] = self._module["cells"]
-        self._users: dict[Wire, list[tuple[str, str]]] = defaultdict(list)
+        self._users: dict[int, list[tuple[str, str]]] = defaultdict(list)
         self._drivers: dict[Wire, tuple[str, str]] = {}
         for name, cell in self.cells.items():
             for port, wires in cell["connections"].items():
                 for wire in wires:
                     if cell["port_directions"][port] == "input":
-                        self._users[wire].append((name, port))
+                        self._use(wire, name, port)
                     else:
                         self._drivers[wire] = (name, port)
         for port in self._module["ports"].values():
             if port["direction"] != "input":
                 for wire in port["bits"]:
-                    self._users[wire].append(("", ""))
+                    self._use(wire, "", "")
 
     def of_type(self, kind: str) -> Iterator[tuple[str, Cell]]:
         """Names and cells of a type, as they are now."""
         yield from [(name, cell) for name, cell in self.cells.items() if cell["type"] == kind]
 
+    def driver_name(self, wire: Wire) -> str | None:
+        """Name of the cell that drives a wire; None for constants and inputs of the module."""
+        found = self._drivers.get(wire) if isinstance(wire, int) else None
+        return found[0] if found else None
+
     def driver(self, wire: Wire) -> Cell | None:
         """The cell that drives a wire; None for constants and inputs of the module."""
-        found = self._drivers.get(wire) if isinstance(wire, int) else None
-        return self.cells[found[0]] if found else None
+        name = self.driver_name(wire)
+        return self.cells[name] if name else None
 
     def users(self, wire: Wire) -> list[tuple[str, str]]:
         """Name and port of all cells that use a wire; empty names for outputs of the module."""
         return self._users[wire] if isinstance(wire, int) else []
+
+    def _use(self, wire: Wire, name: str, port: str) -> None:
+        # Constants have so many users that a list of them takes long to change.
+        if isinstance(wire, int):
+            self._users[wire].append((name, port))
 
     def connect(self, name: str, port: str, wire: Wire) -> None:
         """Connect an input of a cell to another wire."""
@@ -63,7 +73,7 @@ class Netlist:
                 self._users[old].remove((name, port))
         cell["connections"][port] = [wire]
         cell["port_directions"][port] = "input"
-        self._users[wire].append((name, port))
+        self._use(wire, name, port)
 
     def drive(self, name: str, port: str, wire: Wire) -> None:
         """Let an output of a cell drive a wire, whose driver is replaced."""

@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 from systolith.hw.boards.pll import ECP5_ATTRIBUTES
-from systolith.sim.flow import absorb, netlist
+from systolith.sim.flow import absorb, fold, netlist
 from systolith.sim.flow.netlist import Netlist
 from systolith.sim.flow.tools import find_tool
 from systolith.sim.progress import Progress
@@ -53,7 +53,7 @@ def synthesized(family: str, text: str, *, top: str, progress: Progress) -> Path
 
     return cached("synthesis", digest(
         text, find_tool("yosys").version, script(family, source=_SOURCE, top=top),
-        *(Path(module.__file__ or "").read_bytes() for module in (absorb, netlist))), build)
+        *(Path(module.__file__ or "").read_bytes() for module in (absorb, fold, netlist))), build)
 
 
 def synthesize(family: str, *, folder: Path, source: str, top: str) -> dict[str, int]:
@@ -75,6 +75,7 @@ def synthesize(family: str, *, folder: Path, source: str, top: str) -> dict[str,
     wires = Netlist(design, top=top)
     if family == "ecp5":
         absorb.absorb(wires)
+        fold.fold(wires)
         path.write_text(json.dumps(design))
     counts = count(family, wires)
     (folder / "cells.json").write_text(json.dumps(counts))

@@ -63,6 +63,7 @@ ARGUMENTS = {
     "Judge": {"bus_bytes": CONFIG.bus_bytes},
     "Link": {"clock_hz": CLOCK_HZ, "baud": CLOCK_HZ // 8, "ext_bytes": CONFIG.ext_bytes,
              "bus_bytes": CONFIG.bus_bytes},
+    "LutMultipliers": {"cols": 2},
     "Machine": {"config": CONFIG, "clock_hz": CLOCK_HZ, "baud": CLOCK_HZ // 8},
     "Memories": {"config": COMPACT},
     "Memory": {"width": 16, "depth": 4},

@@ -11,8 +11,8 @@ from systolith.sw.reference import numerics
 from tests.bench import parameters, reset, simulate
 
 
-def make_config(*, rows, cols, hop):
-    return Config(name="test", rows=rows, cols=cols, lanes=min(rows, cols), hop=hop)
+def make_config(*, rows, cols, **sizes):
+    return Config(name="test", rows=rows, cols=cols, lanes=min(rows, cols), **sizes)
 
 
 @cocotb.test(timeout_time=50, timeout_unit="us")
@@ -51,13 +51,16 @@ async def multiplies(dut):
             assert got == expected[cycle - latency].tolist(), f"beat {cycle - latency}"
 
 
-@pytest.mark.parametrize(("rows", "cols", "hop"), [(4, 4, 0), (4, 4, 1), (8, 4, 2), (4, 8, 4)])
-def test_array(rows, cols, hop):
-    sizes = {"rows": rows, "cols": cols, "hop": hop}
+@pytest.mark.parametrize(("rows", "cols", "hop", "multiply_cycles", "lut_columns"), [
+    (4, 4, 0, 1, 0), (4, 4, 1, 1, 0), (8, 4, 2, 1, 0), (4, 8, 4, 1, 0), (4, 8, 2, 2, 4),
+    (8, 4, 0, 2, 3)])
+def test_array(rows, cols, hop, multiply_cycles, lut_columns):
+    sizes = {"rows": rows, "cols": cols, "hop": hop, "multiply_cycles": multiply_cycles,
+             "lut_columns": lut_columns}
     array = SystolicArray(config=make_config(**sizes))
     assert array.groups == (cols // hop if hop else 1)
-    assert array.latency == rows + 2 + array.groups - 1
-    simulate(array, f"array_{rows}x{cols}_hop{hop}", __name__, parameters=sizes)
+    assert array.latency == rows + 1 + multiply_cycles + array.groups - 1
+    simulate(array, "array_" + "_".join(map(str, sizes.values())), __name__, parameters=sizes)
 
 
 def test_rejects_what_is_no_config():

@@ -23,6 +23,11 @@ SIZES = {"name": "test", "rows": 8, "cols": 4, "lanes": 4}
     ({"bus_bytes": 8}, "bus_bytes must be a power of two from 4 to 4, not 8"),
     ({"read_cycles": 3}, "read_cycles must be an integer from 1 to 2, not 3"),
     ({"port_cycles": 2}, "port_cycles must be an integer from 0 to 1, not 2"),
+    ({"multiply_cycles": 3}, "multiply_cycles must be an integer from 1 to 2, not 3"),
+    ({"multiply_cycles": 2, "lut_columns": 5},
+     "lut_columns must be an integer from 0 to 4, not 5"),
+    ({"lut_columns": 2}, "lut_columns is 2, but a multiplier in tables of logic takes two cycles: "
+     "set multiply_cycles to 2"),
     ({"scalar_cycles": 7}, "scalar_cycles must be 6 or 10, not 7"),
     ({"ext_bytes": 3}, "ext_bytes must be 0 or a power of two up to 4294967296, not 3"),
     ({"rows": 4.0}, "rows must be an integer, not 4.0"),
@@ -40,6 +45,8 @@ def test_rejections(change, message):
     ({"rows": 4}, "rows of a compact core must be 8, not 4"),
     ({"hop": 1}, "hop of a compact core must be 0, not 1"),
     ({"act_depth": 1024}, "act_depth must be an integer from 16 to 512, not 1024"),
+    ({"multiply_cycles": 2}, "multiply_cycles of a compact core must be 1, not 2"),
+    ({"lut_columns": 1}, "lut_columns of a compact core must be 0, not 1"),
     ({"ext_bytes": 0}, "ext_bytes must be a power of two from 4 to 131072, not 0"),
     ({"bus_bytes": 8}, "bus_bytes must be a power of two from 4 to 4, not 8"),
     ({"mesh_width": 2},
@@ -94,6 +101,8 @@ def test_chain_holds_the_extreme_sum(config):
 def test_derived_sizes():
     config = Config(**SIZES, act_depth=1024)
     assert config.peak_macs_per_cycle == 32
+    assert config.dsp_columns == 4
+    assert config.replace(multiply_cycles=2, lut_columns=3).dsp_columns == 1
     assert config.region_bytes(Region.ACT) == 8192
     assert config.word_bytes(Region.WGT) == 32
     assert config.acc_half * 2 == config.acc_depth
