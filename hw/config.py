@@ -61,7 +61,8 @@ MICROARCHITECTURES = ("full", "compact")
 
 #: The array of a compact core, what its block RAMs hold at most, and the bytes of the one memory
 #: that holds all the rest: four single-port RAMs of an iCE40 UP5K.
-COMPACT_ARRAY = {"rows": 8, "cols": 2, "lanes": 2, "hop": 0, "multiply_cycles": 1, "lut_columns": 0}
+COMPACT_ARRAY = {"rows": 8, "cols": 2, "lanes": 2, "hop": 0, "multiply_cycles": 1,
+                 "lut_columns": 0}
 COMPACT_LIMITS = {"act_depth": 512, "acc_depth": 512}
 COMPACT_BYTES = 1 << 17
 

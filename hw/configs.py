@@ -26,7 +26,9 @@ _BOARDS = (
     Config(name="ecp5-85f", rows=16, cols=8, lanes=4, hop=4, act_depth=1024, wgt_depth=1024,
            acc_depth=1024, vec_depth=4096, const_depth=512, row_depth=512, bus_bytes=4,
            scalar_cycles=10, read_cycles=2, port_cycles=1, ext_bytes=1 << 25),
-    Config(name="ecp5-85f-256", rows=16, cols=16, lanes=4, hop=4, multiply_cycles=2, lut_columns=8,
+    # Twice as many cells out of as many multipliers: half of the columns do without. The rows are
+    # doubled, not the columns: so is the activation memory, not the accumulators (docs/boards.md).
+    Config(name="ecp5-85f-256", rows=32, cols=8, lanes=4, hop=4, multiply_cycles=2, lut_columns=4,
            act_depth=1024, wgt_depth=1024, acc_depth=1024, vec_depth=4096, const_depth=512,
            row_depth=512, bus_bytes=4, scalar_cycles=10, read_cycles=2, port_cycles=1,
            ext_bytes=1 << 25),

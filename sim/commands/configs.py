@@ -24,6 +24,8 @@ def print_configs() -> None:
     rows = {
         "core": [config.microarchitecture for config in configs],
         "cells": [f"{config.rows} x {config.cols}" for config in configs],
+        "of these in tables of logic": [str(config.rows * config.lut_columns)
+                                        for config in configs],
         "lanes": [str(config.lanes) for config in configs],
         "bus bytes": [str(config.bus_bytes) for config in configs],
         **{f"{region.name} memory": [size(config.region_bytes(region)) for config in configs]

@@ -21,7 +21,7 @@ def operands(cols):
     return lefts, np.tile(RIGHTS.reshape(-1, cols), (len(LEFTS), 1))
 
 
-@cocotb.test(timeout_time=500, timeout_unit="us")
+@cocotb.test(timeout_time=1, timeout_unit="ms")
 async def multiplies_every_pair(dut):
     """In an order that follows no pattern, so that hardly any operand stays."""
     cols = parameters()["cols"]

@@ -32,7 +32,8 @@ def test_it_is_refused_with_what_to_choose(what, compile_it):
         compile_it()
     assert str(error.value) == (
         f"{what} needs a vector unit, but configuration 'ice40up5k' has a compact core, which only "
-        "moves and multiplies; choose one of tiny, tall, sim16, deep16, ecp5-85f, ecp5-25f")
+        "moves and multiplies; choose one of tiny, tall, sim16, deep16, ecp5-85f, "
+        "ecp5-85f-256, ecp5-25f")
 
 
 def rng():

@@ -17,13 +17,16 @@ CONFIG = Config(name="small", rows=4, cols=4, lanes=2, act_depth=512, wgt_depth=
 
 
 @pytest.mark.slow
-def test_every_memory_of_a_core_is_block_ram_and_every_multiplier_registered(tmp_path):
-    design = to_verilog(Chip(config=CONFIG), name="chip")
+@pytest.mark.parametrize("config", [
+    CONFIG, CONFIG.replace(name="mixed", hop=2, multiply_cycles=2, lut_columns=2)],
+    ids=lambda config: config.name)
+def test_every_memory_of_a_core_is_block_ram_and_every_multiplier_registered(tmp_path, config):
+    design = to_verilog(Chip(config=config), name="chip")
     (tmp_path / "chip.v").write_text(design.text)
     counts = synthesize("ecp5", folder=tmp_path, source="chip.v", top="chip")
     netlist = Netlist(json.loads((tmp_path / "netlist.json").read_text()), top="chip")
     check_memories("ecp5", netlist, design.memories)
-    assert counts["dsp"] == CONFIG.rows * CONFIG.cols + 6 * CONFIG.lanes
+    assert counts["dsp"] == config.rows * config.dsp_columns + 6 * config.lanes
     for name, cell in netlist.of_type("MULT18X18D"):
         for register in ("INPUTA", "INPUTB", "OUTPUT"):
             assert cell["parameters"].get(f"REG_{register}_CLK") == "CLK0", (name, register)
