@@ -53,7 +53,7 @@ class Columns(wiring.Component):
         """A register: the cause was so many cycles ago at least."""
         left, over = Signal(range(cycles), name=name), Signal(init=1, name=f"{name}_over")
         with m.If(cause):
-            m.d.sync += [left.eq(cycles - 1), over.eq(0)]
+            m.d.sync += [left.eq(cycles - 1), over.eq(cycles == 1)]
         with m.Elif(~over):
             m.d.sync += [left.eq(left - 1), over.eq(left == 1)]
         return over
