@@ -3,7 +3,7 @@ from amaranth import *
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from systolith.hw.cell import CellRow, cell_latency
+from systolith.hw.cell import CELL_LATENCY, CellRow
 from systolith.hw.config import Config
 
 
@@ -54,8 +54,7 @@ class SystolicArray(wiring.Component):
     @property
     def latency(self):
         """Cycles from ``activations`` to ``sums``."""
-        return (self._config.rows - 1 + cell_latency(self._config.product_cycles)
-                + self.groups - 1)
+        return self._config.rows - 1 + CELL_LATENCY + self.groups - 1
 
     def elaborate(self, platform):
         m = Module()
@@ -63,8 +62,7 @@ class SystolicArray(wiring.Component):
         chain = [Const(0, signed(config.chain_width))] * config.cols
         load, left_unsigned = self.load, self.left_unsigned
         for index in range(config.rows):
-            row = CellRow(cols=config.cols, hop=config.hop, chain_width=config.chain_width,
-                          product_cycles=config.product_cycles)
+            row = CellRow(cols=config.cols, hop=config.hop, chain_width=config.chain_width)
             m.submodules[f"row_{index}"] = row
             m.d.comb += [
                 row.activation.eq(self._skewed(m, index)),

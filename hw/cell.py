@@ -7,24 +7,19 @@ from amaranth import *
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from systolith.hw.vector.delay import delayed
+#: Cycles from an activation at a row's input to the sum that holds its product, in column group 0.
+CELL_LATENCY = 3
 
 #: Bits of a product: from 255 * -128 = -32640 to 255 * 127 = 32385, and -128 * -128 = 16384.
 PRODUCT_WIDTH = 16
 
 
-def cell_latency(product_cycles):
-    """Cycles from an activation at a row's input to the sum that holds its product, in column group
-    0: operand, product and sum registers."""
-    return 2 + product_cycles
-
-
 class CellRow(wiring.Component):
     """``below[c] = above[c] + activation * weight[c]`` for every column, every cycle.
 
-    A cell has an operand register for the weight, one or two product registers and a sum register;
-    the register of the activation is shared by ``hop`` columns. All run freely. Latency
-    :func:`cell_latency` from ``activation``, 1 from ``above``. Column group ``g`` is ``g`` cycles
+    A cell has an operand register for the weight, a product register and a sum register; the
+    register of the activation is shared by ``hop`` columns. All run freely. Latency
+    ``CELL_LATENCY`` from ``activation``, 1 from ``above``. Column group ``g`` is ``g`` cycles
     later than group 0, at ``above`` and ``below`` as well.
 
     Parameters
@@ -35,8 +30,6 @@ class CellRow(wiring.Component):
         Columns that share an activation register; 0: all. A divisor of ``cols``.
     chain_width : int
         Bits of a sum, at least ``PRODUCT_WIDTH``; wide enough that no sum wraps.
-    product_cycles : int
-        Product registers, 1 or 2. The second lies beside the sum, wherever the multiplier is.
 
     Members
     -------
@@ -59,7 +52,7 @@ class CellRow(wiring.Component):
         When a parameter is outside its limit.
     """
 
-    def __init__(self, *, cols, hop, chain_width, product_cycles=1):
+    def __init__(self, *, cols, hop, chain_width):
         if not isinstance(cols, int) or cols < 1:
             raise ValueError(f"cols must be a positive integer, not {cols!r}")
         if not isinstance(hop, int) or hop < 0 or (hop and cols % hop):
@@ -67,10 +60,7 @@ class CellRow(wiring.Component):
         if not isinstance(chain_width, int) or chain_width < PRODUCT_WIDTH:
             raise ValueError(f"chain_width must be an integer of at least {PRODUCT_WIDTH}, "
                              f"not {chain_width!r}")
-        if product_cycles not in (1, 2):
-            raise ValueError(f"product_cycles must be 1 or 2, not {product_cycles!r}")
         self._cols, self._hop, self._chain_width = cols, hop or cols, chain_width
-        self._product_cycles = product_cycles
         super().__init__({
             "activation": In(8),
             "left_unsigned": In(1),
@@ -106,11 +96,10 @@ class CellRow(wiring.Component):
             # As wide as the sum, so that the Verilog adds equal widths; copies of the sign merge.
             product = Signal(signed(self._chain_width), name=f"product_{column}", reset_less=True)
             total = Signal.like(product, name=f"sum_{column}", reset_less=True)
-            late = delayed(m, product, self._product_cycles - 1, f"late_product_{column}")
             weight = weights[8 * place:8 * place + 8].as_signed()
             m.d.sync += [
                 product.eq((operand * weight)[:PRODUCT_WIDTH].as_signed()),
-                total.eq((self.above[column] + late)[:self._chain_width].as_signed()),
+                total.eq((self.above[column] + product)[:self._chain_width].as_signed()),
             ]
             m.d.comb += self.below[column].eq(total)
 

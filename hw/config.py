@@ -125,9 +125,6 @@ class Config:
         Registers in front of the ports of all memories but the accumulators: 0, or 1 for the clock
         of an FPGA, where a port reaches block RAMs all over the chip. Who waits for a port waits as
         before, and all that is read comes a cycle later.
-    product_cycles : int
-        Registers between a multiplier and the sum: 1, or 2 for the clock of an FPGA, whose
-        multipliers lie far from the sums. A product's accumulators are written a cycle later then.
     ext_bytes : int
         Bytes of external memory; 0 when the chip has none.
     mesh_width, mesh_height : int
@@ -160,7 +157,6 @@ class Config:
     scalar_cycles: int = 6
     read_cycles: int = 1
     port_cycles: int = 0
-    product_cycles: int = 1
     ext_bytes: int = 1 << 24
     mesh_width: int = 1
     mesh_height: int = 1
@@ -190,7 +186,6 @@ class Config:
             raise ConfigError(f"scalar_cycles must be 6 or 10, not {self.scalar_cycles}")
         self._check("read_cycles", 1, 2)
         self._check("port_cycles", 0, 1)
-        self._check("product_cycles", 1, 2)
         for field in ("mesh_width", "mesh_height"):
             self._check(field, 1, MOST_NODES)
         if self.cores > MOST_CORES:
@@ -283,7 +278,7 @@ class Config:
     @property
     def matrix_latency(self) -> int:
         """Cycles from a beat's issue in the matrix engine to the write of its accumulators."""
-        return self.rows + self.column_groups + 3 + self.product_cycles + self.port_cycles
+        return self.rows + self.column_groups + 4 + self.port_cycles
 
     @property
     def accumulate_latency(self) -> int:

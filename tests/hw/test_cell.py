@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from cocotb.triggers import RisingEdge
 
-from systolith.hw.cell import CellRow, cell_latency
+from systolith.hw.cell import CELL_LATENCY, CellRow
 from tests.bench import parameters, reset, simulate
 
 EXTREMES = (-128, 127, -1, 0, 1)
@@ -18,7 +18,6 @@ async def multiplies_and_adds(dut):
     """Every operand changes at random in every cycle; extremes are frequent, sums wrap."""
     cols, hop, width = (parameters()[key] for key in ("cols", "hop", "chain_width"))
     numbers, cycles = np.random.default_rng(cocotb.RANDOM_SEED), 800
-    latency = cell_latency(parameters()["product_cycles"])
     left = mixed(numbers, cycles)
     unsigned, load = numbers.integers(0, 2, (2, cycles))
     weights = mixed(numbers, cycles, cols)
@@ -40,7 +39,7 @@ async def multiplies_and_adds(dut):
             dut[f"above__{column}"].value = int(above[cycle, column]) & (1 << width) - 1
         await RisingEdge(dut.clk)
         for column in range(cols):
-            start = cycle - latency - (column // hop if hop else 0)
+            start = cycle - CELL_LATENCY - (column // hop if hop else 0)
             if start >= 0:
                 total = int(above[cycle - 1, column] + products[start, column])
                 got = dut[f"below__{column}"].value.to_signed()
@@ -57,20 +56,16 @@ def wrapped(value, width):
     return (value + (1 << width - 1)) % (1 << width) - (1 << width - 1)
 
 
-@pytest.mark.parametrize(("cols", "hop", "chain_width", "product_cycles"), [
-    (4, 0, 19, 1), (4, 1, 16, 1), (8, 2, 21, 1), (8, 2, 21, 2)])
-def test_cell_row(cols, hop, chain_width, product_cycles):
-    sizes = {"cols": cols, "hop": hop, "chain_width": chain_width,
-             "product_cycles": product_cycles}
-    simulate(CellRow(**sizes), f"cells_{cols}_hop{hop}_{chain_width}_{product_cycles}", __name__,
-             parameters=sizes)
+@pytest.mark.parametrize(("cols", "hop", "chain_width"), [(4, 0, 19), (4, 1, 16), (8, 2, 21)])
+def test_cell_row(cols, hop, chain_width):
+    sizes = {"cols": cols, "hop": hop, "chain_width": chain_width}
+    simulate(CellRow(**sizes), f"cells_{cols}_hop{hop}_{chain_width}", __name__, parameters=sizes)
 
 
 @pytest.mark.parametrize(("changes", "message"), [
     ({"cols": 0}, "cols must be a positive integer, not 0"),
     ({"hop": 3}, "hop must be 0 or a divisor of cols (4), not 3"),
     ({"hop": -1}, "hop must be 0 or a divisor of cols (4), not -1"),
-    ({"product_cycles": 3}, "product_cycles must be 1 or 2, not 3"),
     ({"chain_width": 15}, "chain_width must be an integer of at least 16, not 15"),
 ])
 def test_rejects(changes, message):

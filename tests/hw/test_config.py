@@ -23,7 +23,6 @@ SIZES = {"name": "test", "rows": 8, "cols": 4, "lanes": 4}
     ({"bus_bytes": 8}, "bus_bytes must be a power of two from 4 to 4, not 8"),
     ({"read_cycles": 3}, "read_cycles must be an integer from 1 to 2, not 3"),
     ({"port_cycles": 2}, "port_cycles must be an integer from 0 to 1, not 2"),
-    ({"product_cycles": 0}, "product_cycles must be an integer from 1 to 2, not 0"),
     ({"scalar_cycles": 7}, "scalar_cycles must be 6 or 10, not 7"),
     ({"ext_bytes": 3}, "ext_bytes must be 0 or a power of two up to 4294967296, not 3"),
     ({"rows": 4.0}, "rows must be an integer, not 4.0"),

@@ -20,11 +20,10 @@ WORDS = 32
 EXTREMES = np.array([-128, 127, -1, 0], dtype=np.int8)
 
 
-def make_config(*, rows, cols, hop, port_cycles, product_cycles):
+def make_config(*, rows, cols, hop, port_cycles):
     return Config(name="test", rows=rows, cols=cols, lanes=min(rows, cols), hop=hop,
                   act_depth=WORDS, wgt_depth=WORDS, acc_depth=WORDS,
-                  bus_bytes=min(rows, cols, 16), port_cycles=port_cycles,
-                  product_cycles=product_cycles)
+                  bus_bytes=min(rows, cols, 16), port_cycles=port_cycles)
 
 
 class Bench:
@@ -315,14 +314,13 @@ async def reset_again(bench):
     bench.dut.rst.value = 0
 
 
-@pytest.mark.parametrize(("rows", "cols", "hop", "port_cycles", "product_cycles"), [
-    (4, 4, 0, 0, 1), (8, 4, 1, 0, 1), (4, 8, 2, 1, 2), (16, 16, 0, 0, 1)])
-def test_matrix(rows, cols, hop, port_cycles, product_cycles):
-    sizes = {"rows": rows, "cols": cols, "hop": hop, "port_cycles": port_cycles,
-             "product_cycles": product_cycles}
+@pytest.mark.parametrize(("rows", "cols", "hop", "port_cycles"), [
+    (4, 4, 0, 0), (8, 4, 1, 0), (4, 8, 2, 1), (16, 16, 0, 0)])
+def test_matrix(rows, cols, hop, port_cycles):
+    sizes = {"rows": rows, "cols": cols, "hop": hop, "port_cycles": port_cycles}
     side = MatrixSide(config=make_config(**sizes))
     groups = cols // hop if hop else 1
-    assert side.matrix.latency == rows + groups + 3 + product_cycles + port_cycles
+    assert side.matrix.latency == rows + groups + 4 + port_cycles
     simulate(side, f"matrix_{rows}x{cols}_hop{hop}", __name__, parameters=sizes)
 
 

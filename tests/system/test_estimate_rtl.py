@@ -21,7 +21,7 @@ HASTY = get_config("tall").replace(name="hasty", cols=8, hop=2, queue_depth=32)
 
 #: The latencies of an FPGA.
 LATE = get_config("tall").replace(name="late", hop=2, scalar_cycles=10, read_cycles=2,
-                                  port_cycles=1, product_cycles=2)
+                                  port_cycles=1)
 
 
 def check_random(config, *, latency, count, seeds):
