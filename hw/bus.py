@@ -29,7 +29,8 @@ class BusMaster(wiring.Signature):
 class Bus(wiring.Component):
     """Connects the masters to the system ports, combinationally.
 
-    Two masters share it, the host first, one request a cycle. Three have a way for reads and one
+    Two masters share it, one request a cycle. It is the mover's; the host gets it in the cycle
+    after it asks for it, and keeps it while it asks. Three have a way for reads and one
     for writes, each a request a cycle: so a core sends while it receives. On each of them they are
     served in turn, so that each waits for one request of each other at most: two of them can ask in
     every cycle. A request that a memory has seen and not accepted stays, as the rule of
@@ -66,7 +67,7 @@ class Bus(wiring.Component):
         m = Module()
         masters = [getattr(self, name) for name in self._names]
         if len(masters) == len(MASTERS):
-            choice = Signal(range(len(masters)))
+            choice = Signal(range(len(masters)), init=self._names.index("mover"))
             self._host_first(m, choice)
             read_choice = write_choice = choice
         else:
@@ -92,9 +93,9 @@ class Bus(wiring.Component):
         return m
 
     def _host_first(self, m, choice):
-        held = Signal()
-        m.d.comb += choice.eq(Mux(held, 1, ~self.host.valid))
-        m.d.sync += held.eq(self.mover.valid & choice & ~self.mover.ready)
+        """A register: whose request it is goes to all memories."""
+        held = self.mover.valid & choice & ~self.mover.ready
+        m.d.sync += choice.eq(held | ~self.host.valid)
 
     def _in_turn(self, m, masters, asks, name):
         """The choice of a way: the next after the one served last that asks; who was not accepted

@@ -46,6 +46,7 @@ class ExternalShare(wiring.Component):
         owner = Signal()  # the index in `users`
         yields = Signal()
         due = Signal(range(DUE))
+        room = Signal()  # a register, from the count of the cycle before
         surplus = Signal(signed(2))  # write requests without beats, or beats without requests
         offered, written = Signal(), Signal()  # and not accepted: they must stay
         served = Signal()  # in this turn; without it, two who want would pass it on for ever
@@ -55,7 +56,7 @@ class ExternalShare(wiring.Component):
         m.d.comb += yields.eq(others & (served | ~mine))
         for index, user in enumerate(users):
             with m.If(owner == index):
-                asks = (~yields & (due != DUE - 1)) | (surplus < 0) | offered
+                asks = (~yields & room) | (surplus < 0) | offered
                 self._pass(m, user, asks, ~yields | (surplus > 0) | written)
             m.d.comb += user.read.payload.eq(memory.read.payload)
         m.d.sync += [offered.eq(memory.request.valid & ~memory.request.ready),
@@ -63,7 +64,7 @@ class ExternalShare(wiring.Component):
         asked, beat, answered = (each.valid & each.ready for each in (
             memory.request, memory.write, memory.read))
         write = memory.request.p.write
-        m.d.sync += [due.eq(due + (asked & ~write) - answered),
+        m.d.sync += [due.eq(due + (asked & ~write) - answered), room.eq(due < DUE - 2),
                      surplus.eq(surplus + (asked & write) - beat),
                      served.eq(served | asked | beat)]
         busy = memory.request.valid | memory.write.valid

@@ -57,9 +57,9 @@ def allowed(m, config, access):
 class HostPort(wiring.Component):
     """Executes the host's requests one after another.
 
-    A write to a register or a queue takes one cycle, one to a memory as long as the memory
-    makes it wait; so one write a cycle is the rule. A read is answered 4 (register) or 5 (memory)
-    cycles after its request when nothing waits.
+    A write to a register or a queue takes one cycle, one to a memory as long as bus and memory
+    make it wait; so one write a cycle is the rule. A read is answered 4 (register) or 5 (memory)
+    cycles after its request when nothing waits, the bus included.
 
     Every read is answered. An access that is misaligned, to another core than 0, beyond the end of
     a memory or of the registers, a write to ACC, a read of QUEUES, or a write beside the queues
@@ -109,6 +109,7 @@ class HostPort(wiring.Component):
         region, offset = Signal(Region), Signal(OFFSET_BITS)
         # Of the request that is taken: what it leads to must not wait for comparisons.
         good = Signal()
+        memory = Signal()  # and it is to a memory
         self._waiting = Signal()
         m.d.comb += [
             region.eq(access.address[REGION_SHIFT:CORE_SHIFT]), offset.eq(access.address),
@@ -118,8 +119,11 @@ class HostPort(wiring.Component):
             self.fault.eq(active & done & ~good),
         ]
         with m.If(self.request.ready):
-            m.d.sync += [present.eq(self.request.valid), access.eq(self.request.payload),
-                         good.eq(self._good(m, self.request.payload))]
+            allowed_now, address = self._good(m, self.request.p), self.request.p.address
+            m.d.sync += [
+                present.eq(self.request.valid), access.eq(self.request.payload),
+                good.eq(allowed_now), memory.eq(allowed_now & Cat(
+                    address[REGION_SHIFT:CORE_SHIFT] == one for one in MEMORIES).any())]
         with m.If(self.response.ready):
             m.d.sync += self.response.valid.eq(0)
         answer = Signal(32)
@@ -135,9 +139,10 @@ class HostPort(wiring.Component):
         with m.Elif(region == Region.QUEUES):
             m.d.comb += done.eq(active)
         with m.Else():
-            self._memory(m, active & good, access, region, offset, done, answer)
+            self._memory(m, access, done, answer)
         with m.If(done & ~access.write):
             m.d.sync += [self.response.valid.eq(1), self.response.payload.eq(answer)]
+        self._ask_memory(m, active & memory, access, region, offset)
         self._registers(m, active & good & (region == Region.REGISTERS), access, offset)
         self._queues(m, active & good & (region == Region.QUEUES), access, offset)
         return m
@@ -159,20 +164,23 @@ class HostPort(wiring.Component):
                 m.d.comb += [self.push[engine].eq(~self.full[engine]),
                              self.overrun[engine].eq(self.full[engine])]
 
-    def _memory(self, m, active, access, region, offset, done, answer):
-        lanes = self._config.bus_bytes // 4
-        lane = offset[2:2 + (lanes - 1).bit_length()]
-        waiting = self._waiting
+    def _lane(self, offset):
+        return offset[2:2 + (self._config.bus_bytes // 4 - 1).bit_length()]
+
+    def _ask_memory(self, m, active, access, region, offset):
         m.d.comb += [
-            self.bus.valid.eq(active & ~waiting), self.bus.write.eq(access.write),
+            self.bus.valid.eq(active & ~self._waiting), self.bus.write.eq(access.write),
             self.bus.region.eq(region),
             self.bus.address.eq(offset & ~(self._config.bus_bytes - 1)),
-            self.bus.mask.eq(Const(15, 4) << (lane << 2)),
-            self.bus.data.eq(access.data.replicate(lanes)),
-            answer.eq(self.bus.read_data.word_select(lane, 32)),
+            self.bus.mask.eq(Const(15, 4) << (self._lane(offset) << 2)),
+            self.bus.data.eq(access.data.replicate(self._config.bus_bytes // 4)),
         ]
+
+    def _memory(self, m, access, done, answer):
+        waiting, asked = self._waiting, self.bus.valid & self.bus.ready
+        m.d.comb += answer.eq(self.bus.read_data.word_select(self._lane(access.address), 32))
         with m.If(access.write):
-            m.d.comb += done.eq(self.bus.valid & self.bus.ready)
+            m.d.comb += done.eq(asked)
         with m.Else():
             m.d.comb += done.eq(waiting & self.bus.answer)
-            m.d.sync += waiting.eq((waiting | (self.bus.valid & self.bus.ready)) & ~done)
+            m.d.sync += waiting.eq((waiting | asked) & ~done)

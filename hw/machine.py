@@ -3,12 +3,16 @@ from amaranth import *
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect
 
+from systolith.hw.buffer import Buffer
 from systolith.hw.chip import Chip
 from systolith.hw.config import ADDRESS_BITS, EXTERNAL_BIT, ConfigError
+from systolith.hw.external_buffer import ExternalBuffer
 from systolith.hw.external_ram import ExternalRam
 from systolith.hw.external_share import ExternalShare
+from systolith.hw.host import HostRequest
 from systolith.hw.link.beats import Beats
 from systolith.hw.link.link import Link
+from systolith.hw.link.port import Access
 
 #: Name of the top module where the machine is simulated by itself.
 TOP = "machine"
@@ -87,7 +91,9 @@ class Machine(wiring.Component):
                 flow = self.signature.members[name].flow
                 ours, theirs = getattr(self, name), getattr(memory, name)
                 m.d.comb += ours.eq(theirs) if flow is Out else theirs.eq(ours)
-        blocks = {"chip": chip, "beats": beats, "share": share}
+        # Whether a memory chip has room is known late.
+        buffer = ExternalBuffer(bus_bytes=bus_bytes)
+        blocks = {"chip": chip, "beats": beats, "share": share, "buffer": buffer}
         for name, block in blocks.items():
             m.submodules[name] = ResetInserter(link.reset)(block)
         for name in ("request", "write"):
@@ -95,8 +101,15 @@ class Machine(wiring.Component):
             connect(m, getattr(beats, name), getattr(share.link, name))
         connect(m, share.chip.read, chip.ext_read)
         connect(m, share.link.read, beats.read)
-        connect(m, share.memory, memory.user)
-        self._route(m, link.port, chip, beats.port)
+        connect(m, share.memory, buffer.user)
+        connect(m, buffer.memory, memory.user)
+        # Whether memory or the chip's bus is free is known late.
+        accesses, requests = Buffer(shape=Access()), Buffer(shape=HostRequest())
+        for name, block in (("accesses", accesses), ("requests", requests)):
+            m.submodules[name] = ResetInserter(link.reset)(block)
+        connect(m, link.port.request, accesses.i)
+        connect(m, requests.o, chip.host_request)
+        self._route(m, accesses.o, link.port.response, requests.i, chip.host_response, beats.port)
         return m
 
     def _compact(self, m, link):
@@ -115,21 +128,20 @@ class Machine(wiring.Component):
         ]
         connect(m, chip.host_response, link.port.response)
 
-    def _route(self, m, port, chip, external):
-        """To the chip or to external memory; the link has one access under way at a time."""
-        request, response = port.request, port.response
+    def _route(self, m, request, response, chip_request, chip_response, external):
+        """To the chip or to external memory; the link has one read under way at a time."""
         selected = request.p.external
         m.d.comb += [
-            chip.host_request.valid.eq(request.valid & ~selected),
-            chip.host_request.p.write.eq(request.p.write),
-            chip.host_request.p.address.eq(request.p.address[:ADDRESS_BITS]),
-            chip.host_request.p.data.eq(request.p.data),
+            chip_request.valid.eq(request.valid & ~selected),
+            chip_request.p.write.eq(request.p.write),
+            chip_request.p.address.eq(request.p.address[:ADDRESS_BITS]),
+            chip_request.p.data.eq(request.p.data),
             external.request.valid.eq(request.valid & selected),
             external.request.payload.eq(request.payload),
-            request.ready.eq(Mux(selected, external.request.ready, chip.host_request.ready)),
-            response.valid.eq(external.response.valid | chip.host_response.valid),
+            request.ready.eq(Mux(selected, external.request.ready, chip_request.ready)),
+            response.valid.eq(external.response.valid | chip_response.valid),
             response.payload.eq(Mux(external.response.valid, external.response.payload,
-                                    chip.host_response.payload)),
+                                    chip_response.payload)),
             external.response.ready.eq(response.ready),
-            chip.host_response.ready.eq(response.ready),
+            chip_response.ready.eq(response.ready),
         ]

@@ -7,6 +7,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
+from systolith.hw.buffer import Buffer
 from systolith.hw.config import MEMORIES, OFFSET_BITS, Region
 from systolith.hw.interfaces import command_layout
 from systolith.hw.isa import Cause, Load, Opcode, Send
@@ -75,6 +76,13 @@ class MoveWalk(wiring.Component):
             **({"send": Out(1), "remote": Out(remote_layout())} if config.cores > 1 else {}),
         })
 
+    @property
+    def beat_layout(self):
+        """What is known of a beat: the members of that name."""
+        fields = ("store", "region", "offset", "external", "last",
+                  *(("send", "remote") if self._config.cores > 1 else ()))
+        return data.StructLayout({name: self.signature.members[name].shape for name in fields})
+
     def elaborate(self, platform):
         m = Module()
         command = Signal(move_layout())
@@ -88,53 +96,73 @@ class MoveWalk(wiring.Component):
         row_bytes = Signal(16)  # left of the present row, the present beat included
         run_end, move_end = Signal(), Signal()
         walking = Signal()  # beats are left to be checked
-        offered = Signal()  # a checked one is in the registers
         refused = Signal(Cause)  # why the command cannot be executed, known as it comes
         refuses = Signal()  # it is refused: the same in one bit
         wide = Signal(OFFSET_BITS + 1)  # bits of an offset that no address of its region has
         beyond = Signal()
         cause = Signal(Cause)
-        free = Signal()
+        offered = self._offer(m)
+        failed = Signal()  # a beat was beyond an end
+        # The next state is that of a new command, or the next beat's; and there is a next state.
+        # Whether a beat is beyond an end is known late: the addresses go on all the same.
+        fresh, goes = Signal(), Signal()
         step = Signal()
         m.d.comb += [
             run_end.eq(row_bytes == self._config.bus_bytes), move_end.eq(run_end & (rows == 1)),
-            self.valid.eq(offered & ~self.halt), self.busy.eq(walking | offered),
-            free.eq(~offered | self.next), step.eq(walking & free & ~refuses & ~beyond),
+            self.busy.eq(walking | offered.o.valid),
+            goes.eq(walking & ~refuses & ~failed & offered.i.ready),
+            fresh.eq(~walking | move_end),
+            offered.i.valid.eq(walking & ~refuses & ~failed & ~beyond),
+            step.eq(goes & ~beyond),
             # A fault is told when all beats before it have been taken.
-            self.cause.eq(Mux(offered, Cause.NONE, cause)),
+            self.cause.eq(Mux(offered.o.valid, Cause.NONE, cause)),
             self.command.ready.eq(~walking | (step & move_end)),
         ]
-        with m.If(free):
-            m.d.sync += [
-                offered.eq(step), self.store.eq(command.opcode == Opcode.STORE),
-                self.region.eq(move.region), self.offset.eq(offset),
-                self.external.eq(external), self.last.eq(move_end),
-            ]
-            if self._config.cores > 1:
-                m.d.sync += [self.send.eq(self._sends(command)), self.remote.eq(remote)]
-        with m.If(step & run_end):
-            new_offset = (run_offset + move.stride)[:len(offset)]
-            new_external = (run_external + move.ext_stride)[:len(external)]
-            m.d.sync += [offset.eq(new_offset), run_offset.eq(new_offset),
-                         external.eq(new_external), run_external.eq(new_external),
-                         rows.eq(rows - 1), row_bytes.eq(move.row_bytes)]
-        with m.Elif(step):
-            size = self._config.bus_bytes
-            m.d.sync += [offset.eq(offset + size), external.eq(external + size),
-                         row_bytes.eq(row_bytes - size)]
+        beat = offered.i.p
+        m.d.comb += [
+            beat.store.eq(command.opcode == Opcode.STORE), beat.region.eq(move.region),
+            beat.offset.eq(offset), beat.external.eq(external), beat.last.eq(move_end),
+        ]
+        if self._config.cores > 1:
+            m.d.comb += [beat.send.eq(self._sends(command)), beat.remote.eq(remote)]
         self._enter(m, new, coming)
-        with m.If(self.command.ready):
-            m.d.sync += [walking.eq(self.command.valid), command.eq(new),
-                         offset.eq(new.load.base), run_offset.eq(new.load.base),
-                         external.eq(new.load.ext_base), run_external.eq(new.load.ext_base),
-                         rows.eq(new.load.rows), row_bytes.eq(new.load.row_bytes)]
-            refusal = self.refusal(new, coming)
-            m.d.sync += [remote.eq(coming), refused.eq(refusal), refuses.eq(refusal != Cause.NONE),
-                         wide.eq(self.wide(new.load.region))]
+        with m.If(goes & beyond):
+            m.d.sync += failed.eq(1)
+        refusal = self.refusal(new, coming)
+        new_offset = (run_offset + move.stride)[:len(offset)]
+        new_external = (run_external + move.ext_stride)[:len(external)]
+        size = self._config.bus_bytes
+        with m.If(goes | ~walking):
+            with m.If(fresh):
+                # After a fault nothing goes on, whatever command is there.
+                m.d.sync += [
+                    walking.eq(self.command.valid | (walking & beyond)), command.eq(new),
+                    offset.eq(new.load.base), run_offset.eq(new.load.base),
+                    external.eq(new.load.ext_base), run_external.eq(new.load.ext_base),
+                    rows.eq(new.load.rows), row_bytes.eq(new.load.row_bytes), remote.eq(coming),
+                    refused.eq(refusal), refuses.eq(refusal != Cause.NONE),
+                    wide.eq(self.wide(new.load.region))]
+            with m.Elif(run_end):
+                m.d.sync += [offset.eq(new_offset), run_offset.eq(new_offset),
+                             external.eq(new_external), run_external.eq(new_external),
+                             rows.eq(rows - 1), row_bytes.eq(move.row_bytes)]
+            with m.Else():
+                m.d.sync += [offset.eq(offset + size), external.eq(external + size),
+                             row_bytes.eq(row_bytes - size)]
         m.d.comb += beyond.eq((offset & wide).any() | self._far_beyond(command, remote, external))
         with m.If(walking):
-            m.d.comb += cause.eq(Mux(refuses, refused, Mux(beyond, Cause.ADDRESS, Cause.NONE)))
+            m.d.comb += cause.eq(Mux(failed, Cause.ADDRESS, Mux(refuses, refused, Cause.NONE)))
         return m
+
+    def _offer(self, m):
+        """The registers of checked beats."""
+        m.submodules.offered = offered = Buffer(shape=self.beat_layout,
+                                                depth=1 + self._config.port_cycles)
+        m.d.comb += [
+            self.valid.eq(offered.o.valid & ~self.halt), offered.o.ready.eq(self.next),
+            *(getattr(self, name).eq(offered.o.p[name]) for name, _ in self.beat_layout),
+        ]
+        return offered
 
     def _enter(self, m, new, coming):
         """The next command as a move, and where it goes if it is a send."""

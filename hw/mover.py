@@ -3,6 +3,7 @@ from amaranth import *
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from systolith.hw.buffer import Buffer
 from systolith.hw.bus import BusMaster
 from systolith.hw.config import BEATS_IN_FLIGHT, Region
 from systolith.hw.external import ExternalAccess
@@ -72,7 +73,7 @@ class Mover(wiring.Component):
         wiring.connect(m, wiring.flipped(self.port.command), walk.command)
         idle, storing, store, ask, sent, arrived = (
             Signal(name=name) for name in ("idle", "storing", "store", "ask", "sent", "arrived"))
-        target = Signal(destination, reset_less=True)
+        target = Signal(destination)
         send, turned = (self._turn(m, walk, idle, sent, store, target) if mesh
                         else (Const(0), Const(1)))
         m.d.comb += [
@@ -85,7 +86,7 @@ class Mover(wiring.Component):
             destinations.i.payload.last.eq(walk.last),
         ]
         m.d.sync += storing.eq(store)
-        beat = Signal(8 * self._config.bus_bytes, reset_less=True)
+        beat = Signal(8 * self._config.bus_bytes)
         self._meet(m, destinations, beats, target, beat, arrived, sent)
         m.d.comb += self.moved.eq(sent & ~target.remote.notify if mesh else sent)
         with m.If(store):
@@ -110,14 +111,17 @@ class Mover(wiring.Component):
 
     def _meet(self, m, destinations, beats, target, beat, arrived, sent):
         """A beat and its destination leave their queues for registers: block RAM answers late."""
-        meet, free = Signal(), Signal()
+        pair = data.StructLayout({"target": target.shape(), "beat": beat.shape()})
+        m.submodules.meeting = meeting = Buffer(shape=pair, depth=1 + self._config.port_cycles)
+        meet = Signal()
         m.d.comb += [
-            free.eq(~arrived | sent), meet.eq(destinations.o.valid & beats.o.valid & free),
+            meeting.i.valid.eq(destinations.o.valid & beats.o.valid),
+            meeting.i.p.target.eq(destinations.o.payload), meeting.i.p.beat.eq(beats.o.payload),
+            meet.eq(meeting.i.valid & meeting.i.ready),
             destinations.o.ready.eq(meet), beats.o.ready.eq(meet),
+            arrived.eq(meeting.o.valid), meeting.o.ready.eq(sent),
+            target.eq(meeting.o.p.target), beat.eq(meeting.o.p.beat),
         ]
-        with m.If(free):
-            m.d.sync += [arrived.eq(meet), target.eq(destinations.o.payload),
-                         beat.eq(beats.o.payload)]
 
     def _load(self, m, walk, destinations, beats, target, beat, ask, arrived, sent):
         m.d.comb += [

@@ -62,17 +62,22 @@ class ProductLoops(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        take, issue, busy, failed = Signal(), Signal(), Signal(), Signal()
-        empty, outside = Signal(reset_less=True), Signal()
-        flags, ends = self._loops(m, take, issue)
-        last = Signal()
+        issue, busy, failed, last = Signal(), Signal(), Signal(), Signal()
+        sound = Signal()  # busy, and no count is zero
+        outside = Signal()  # the beat is at fault
+        # The next state is that of a new command, or the next beat's; and there is a next state.
+        # Whether a beat is issued is known last: it only decides whether registers go on.
+        fresh, goes = Signal(), Signal()
+        flags, ends = self._loops(m, fresh, goes)
+        payload, ready = self.command.payload, Signal()
         m.d.comb += [
-            last.eq(ends.all()),
-            issue.eq(busy & ~self.halt & ~empty & ~outside),
-            self.error.eq(busy & ~self.halt & (empty | outside)),
-            self.cause.eq(Mux(self.error, Mux(empty, Cause.ZERO_LOOP, Cause.ADDRESS), Cause.NONE)),
-            self.command.ready.eq(~self.halt & ~failed & (~busy | (issue & last))),
-            take.eq(self.command.valid & self.command.ready),
+            last.eq(ends.all()), fresh.eq(~busy | last),
+            issue.eq(sound & ~self.halt & ~outside),
+            self.error.eq(busy & ~self.halt & (~sound | outside)),
+            self.cause.eq(Mux(self.error, Mux(sound, Cause.ADDRESS, Cause.ZERO_LOOP), Cause.NONE)),
+            ready.eq(~self.halt & ~failed & ~busy),
+            self.command.ready.eq(ready | (issue & last)),
+            goes.eq(issue | (ready & self.command.valid)),
             self.active.eq(busy),
             self.stall.eq(busy & ~issue),
             self.beat.valid.eq(issue),
@@ -81,18 +86,18 @@ class ProductLoops(wiring.Component):
             self.beat.load.eq(issue & flags.load),
             self.beat.left_unsigned.eq(flags.left_unsigned),
         ]
-        beyond = [self._address(m, name, take, issue, ends) for name in self._depths]
+        beyond = [self._address(m, name, fresh, goes, ends) for name in self._depths]
         m.d.comb += outside.eq(Cat(beyond).any())
-        counts = [self.command.payload[f"count{loop}"] for loop in range(_LOOPS)]
-        with m.If(take):
-            m.d.sync += [busy.eq(1), empty.eq(~Cat(count.any() for count in counts).all())]
-        with m.Elif(self.error):
-            m.d.sync += [busy.eq(0), failed.eq(1)]
-        with m.Elif(issue & last):
-            m.d.sync += busy.eq(0)
+        counts = [payload[f"count{loop}"] for loop in range(_LOOPS)]
+        with m.If(self.error):
+            m.d.sync += [busy.eq(0), sound.eq(0), failed.eq(1)]
+        with m.Elif(goes):
+            with m.If(fresh):
+                m.d.sync += [busy.eq(self.command.valid), sound.eq(
+                    self.command.valid & Cat(count.any() for count in counts).all())]
         return m
 
-    def _loops(self, m, take, issue):
+    def _loops(self, m, fresh, goes):
         """Counters of the loops. Gives the flags of the beat, and which loops end with it."""
         payload = self.command.payload
         flags = Signal(data.StructLayout({"first": 1, "load": 1, "left_unsigned": 1}))
@@ -102,7 +107,7 @@ class ProductLoops(wiring.Component):
         left_unsigned, accumulate = Signal(reset_less=True), Signal(reset_less=True)
         # Which strides are not zero: of the accumulators in each loop, of the weights in loop 0.
         moves, reloads = Signal(_LOOPS, reset_less=True), Signal(reset_less=True)
-        with m.If(take):
+        with m.If(goes & fresh):
             m.d.sync += [
                 left_unsigned.eq(payload.left_unsigned), accumulate.eq(payload.accumulate),
                 moves.eq(Cat(payload[f"acc{loop}_stride"].any() for loop in range(_LOOPS))),
@@ -119,18 +124,19 @@ class ProductLoops(wiring.Component):
             start = Signal(name=f"start_{loop}", reset_less=True)
             inner_end = ends[:loop].all()
             m.d.comb += [starts[loop].eq(start), resets[loop].eq(inner_end & ends[loop])]
-            with m.If(take):
-                new = payload[f"count{loop}"]
-                m.d.sync += [count.eq(new), remaining.eq(new), start.eq(1),
-                             ends[loop].eq(new == 1), once[loop].eq(new == 1)]
-            with m.Elif(issue & resets[loop]):
-                m.d.sync += [remaining.eq(count), start.eq(1), ends[loop].eq(once[loop])]
-            with m.Elif(issue & inner_end):
-                m.d.sync += [remaining.eq((remaining - 1)[:16]), start.eq(0),
-                             ends[loop].eq(remaining == 2)]
+            new = payload[f"count{loop}"]
+            with m.If(goes):
+                with m.If(fresh):
+                    m.d.sync += [count.eq(new), remaining.eq(new), start.eq(1),
+                                 ends[loop].eq(new == 1), once[loop].eq(new == 1)]
+                with m.Elif(resets[loop]):
+                    m.d.sync += [remaining.eq(count), start.eq(1), ends[loop].eq(once[loop])]
+                with m.Elif(inner_end):
+                    m.d.sync += [remaining.eq((remaining - 1)[:16]), start.eq(0),
+                                 ends[loop].eq(remaining == 2)]
         return flags, ends
 
-    def _address(self, m, name, take, issue, ends):
+    def _address(self, m, name, fresh, goes, ends):
         """Address of one memory; gives a register: whether it is outside of it.
 
         ``now`` is the beat's; ``start_1`` and ``start_2`` are where the present rounds of loop 1
@@ -150,17 +156,18 @@ class ProductLoops(wiring.Component):
         stride = Mux(ends[0], Mux(ends[1], strides[2], strides[1]), strides[0])
         m.d.comb += following.eq(origin + stride)
         beyond = Signal(name=f"{name}_beyond", reset_less=True)
-        with m.If(take):
-            base = payload[f"{name}_base"]
-            m.d.sync += [register.eq(base) for register in (now, start_1, start_2)]
-            m.d.sync += beyond.eq(base[len(port):].any())
-            m.d.sync += [stride.eq(payload[f"{name}{loop}_stride"])
-                         for loop, stride in enumerate(strides)]
-        with m.Elif(issue):
-            m.d.sync += [now.eq(following), beyond.eq(following[len(port):].any())]
-            with m.If(ends[0]):
-                m.d.sync += start_1.eq(following[:_ADDRESS])
-            with m.If(ends[:2].all()):
-                m.d.sync += start_2.eq(following[:_ADDRESS])
+        base = payload[f"{name}_base"]
+        with m.If(goes):
+            with m.If(fresh):
+                m.d.sync += [register.eq(base) for register in (now, start_1, start_2)]
+                m.d.sync += beyond.eq(base[len(port):].any())
+                m.d.sync += [stride.eq(payload[f"{name}{loop}_stride"])
+                             for loop, stride in enumerate(strides)]
+            with m.Else():
+                m.d.sync += [now.eq(following), beyond.eq(following[len(port):].any())]
+                with m.If(ends[0]):
+                    m.d.sync += start_1.eq(following[:_ADDRESS])
+                with m.If(ends[:2].all()):
+                    m.d.sync += start_2.eq(following[:_ADDRESS])
         m.d.comb += port.eq(now[:len(port)])
         return beyond

@@ -102,17 +102,20 @@ class Sequencer(wiring.Component):
         m = Module()
         size = WORDS[self._engine]
         words = Signal(data.ArrayLayout(32, size))
+        following = Signal.like(words)
         fetched = Signal(range(size + 1))
-        complete = fetched == size
-        m.d.comb += [self.words.ready.eq(~complete), self.empty.eq(fetched == 0)]
+        # What decides on a start is in registers, set in time: the command is complete, and known.
+        complete, known = (Signal(name=name) for name in ("complete", "known"))
+        m.d.comb += [self.words.ready.eq(~complete), self.empty.eq(fetched == 0),
+                     following.eq(Cat(words.as_value()[32:], self.words.payload))]
         with m.If(self.words.valid & self.words.ready):
-            m.d.sync += [words.eq(Cat(words.as_value()[32:], self.words.payload)),
-                         fetched.eq(fetched + 1)]
+            m.d.sync += [words.eq(following), fetched.eq(fetched + 1),
+                         complete.eq(fetched == size - 1), known.eq(self._known(following))]
         self._offer(m, words)
         in_flight = self._retire(m, words)
-        self._start(m, words, complete & ~self.port.command.valid, in_flight)
+        self._start(m, words, complete & ~self.port.command.valid, known, in_flight)
         with m.If(self.port.command.valid & self.port.command.ready):
-            m.d.sync += [self.port.command.valid.eq(0), fetched.eq(0),
+            m.d.sync += [self.port.command.valid.eq(0), fetched.eq(0), complete.eq(0),
                          self.report.started.eq(self.report.started + 1)]
         self._report(m)
         return m
@@ -156,18 +159,25 @@ class Sequencer(wiring.Component):
     def _common(self, name):
         return next(field for field in Command.layout() if field.name == name)
 
-    def _start(self, m, words, held, in_flight):
-        """Check operation code, fence and semaphores of the command that is held back."""
+    def _known(self, words):
         opcode = decode_field(words, self._common("opcode"))
+        return Cat(opcode == code for code in self._commands).any()
+
+    def _start(self, m, words, held, known, in_flight):
+        """Check operation code, fence and semaphores of the command that is held back."""
         fence = decode_field(words, self._common("fence"))
-        known, ready, drained = Signal(), Signal(), Signal()
+        ready, more, less = Signal(), Signal(), Signal()
+        # Registers: there are none in flight, or as many as may be.
+        drained, full = Signal(name="drained", init=1), Signal(name="full")
+        m.d.comb += [more.eq(self.grant & ~self.port.retire),
+                     less.eq(self.port.retire & ~self.grant)]
+        m.d.sync += [drained.eq(~more & (drained | (less & (in_flight == 1)))),
+                     full.eq(~less & (full | (more & (in_flight == IN_FLIGHT - 1))))]
         m.d.comb += [
-            known.eq(Cat(opcode == code for code in self._commands).any()),
             ready.eq(held & self.run & ~self.halt),
-            drained.eq(in_flight == 0),
             self.wait.eq(decode_field(words, self._common("wait"))),
             self.activity.fenced.eq(ready & known & fence & ~drained),
-            self.request.eq(ready & known & (~fence | drained) & (in_flight != IN_FLIGHT)),
+            self.request.eq(ready & known & (~fence | drained) & ~full),
             self.activity.waiting.eq(self.request & ~self.grant),
         ]
         with m.If(self.grant):

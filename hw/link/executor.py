@@ -82,6 +82,7 @@ class Executor(wiring.Component):
         self._operation, self._space = Signal(8), Signal(len(Space))
         self._sequence, self._next = Signal(8), Signal(8)
         self._session, self._address = Signal(32), Signal(32)
+        self._shown = Signal(32)  # the session that the frame names
         self._left, self._length = Signal(8), Signal(8)
         self._status = Signal(Status)
         self._has_data = Signal()
@@ -94,7 +95,7 @@ class Executor(wiring.Component):
         m.d.comb += [
             judge.operation.eq(self._operation), judge.words.eq(self._left),
             judge.space.eq(Cat(self._space, self._strange)), judge.address.eq(self._address),
-            judge.length.eq(self._length), judge.ours.eq(self.buffer.data == self._session),
+            judge.length.eq(self._length), judge.ours.eq(self._shown == self._session),
             judge.fresh.eq(self._sequence == self._next),
             judge.repeated.eq(self._sequence + 1 == self._next), judge.dead.eq(self.dead),
         ]
@@ -107,12 +108,12 @@ class Executor(wiring.Component):
         m.d.comb += [
             access.write.eq(self._operation == Operation.WRITE),
             access.external.eq(self._space[0]), access.address.eq(self._address),
-            access.data.eq(self.buffer.data), self._late.eq(waited == DEAD_CYCLES - 1),
-            self.buffer.address.eq(self._place),
+            access.data.eq(self.buffer.data), self.buffer.address.eq(self._place),
         ]
         # A register: what it resets is all over the FPGA.
         m.d.sync += self.reset.eq(0)
-        m.d.sync += waited.eq(Mux(self._waiting, waited + 1, 0))
+        m.d.sync += [waited.eq(Mux(self._waiting, waited + 1, 0)),
+                     self._late.eq(self._waiting & (waited == DEAD_CYCLES - 2))]
         with m.If(self._waiting & self._late):
             m.d.sync += self.dead.eq(1)
 
@@ -142,6 +143,10 @@ class Executor(wiring.Component):
         with m.State("ADDRESS"):
             m.d.comb += self.buffer.valid.eq(1)
             m.d.sync += [self._address.eq(self.buffer.data), self._place.eq(REQUEST_HEADER)]
+            m.next = "SHOW"
+        with m.State("SHOW"):
+            # Block RAM answers late: what is compared is put into a register first.
+            m.d.sync += self._shown.eq(self.buffer.data)
             m.next = "JUDGE"
         with m.State("JUDGE"):
             m.next = "DECIDE"

@@ -63,9 +63,11 @@ class Link(wiring.Component):
         m.submodules.uart_receiver = uart = UartReceiver(step=self._step)
         m.submodules.frame_receiver = frames = FrameReceiver(step=self._step)
         connect(m, frames.buffer, buffer.write)
+        # Whether a bit ends is known late.
+        m.d.sync += [frames.valid.eq(uart.valid), frames.data.eq(uart.data),
+                     frames.broken.eq(uart.broken)]
         m.d.comb += [
-            uart.line.eq(self.rx), frames.valid.eq(uart.valid), frames.data.eq(uart.data),
-            frames.broken.eq(uart.broken), frames.busy.eq(executor.busy),
+            uart.line.eq(self.rx), frames.busy.eq(executor.busy),
             executor.frame.eq(frames.frame), executor.words.eq(frames.words),
         ]
 

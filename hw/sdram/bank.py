@@ -43,18 +43,18 @@ class Bank(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         cycles, burst = self._cycles, self._burst
-        before_activate = self._wait(m, "before_activate", (
+        may_activate = self._wait(m, "before_activate", (
             (self.activate, cycles.rc), (self.precharge, cycles.rp),
             (self.refresh, max(cycles.rfc, cycles.rc))))
-        before_column = self._wait(m, "before_column", ((self.activate, cycles.rcd),))
-        before_precharge = self._wait(m, "before_precharge", (
+        may_column = self._wait(m, "before_column", ((self.activate, cycles.rcd),))
+        may_precharge = self._wait(m, "before_precharge", (
             (self.activate, cycles.ras), (self.column & self.write, burst - 1 + cycles.wr),
             # A precharge would cut the burst off.
             (self.column & ~self.write, burst)))
         m.d.comb += [
-            self.can_activate.eq(~self.open & (before_activate == 0)),
-            self.can_column.eq(self.open & (before_column == 0)),
-            self.can_precharge.eq(before_precharge == 0),
+            self.can_activate.eq(~self.open & may_activate),
+            self.can_column.eq(self.open & may_column),
+            self.can_precharge.eq(may_precharge),
         ]
         with m.If(self.activate):
             m.d.sync += [self.open.eq(1), self.open_row.eq(self.row)]
@@ -63,11 +63,14 @@ class Bank(wiring.Component):
         return m
 
     def _wait(self, m, name, causes):
-        """Cycles that are left to wait; each cause lets it be so many after its own at least."""
+        """A register: nothing is left to wait for. Each cause lets it be so many cycles after its
+        own at least."""
         left = Signal(range(max(cycles for _, cycles in causes)), name=name)
-        with m.If(left != 0):
-            m.d.sync += left.eq(left - 1)
+        # It is set in time, as the next command depends on it.
+        over = Signal(init=1, name=f"{name}_over")
+        with m.If(~over):
+            m.d.sync += [left.eq(left - 1), over.eq(left == 1)]
         for event, cycles in causes:
             with m.If(event & (left < cycles)):
-                m.d.sync += left.eq(cycles - 1)
-        return left
+                m.d.sync += [left.eq(cycles - 1), over.eq(cycles == 1)]
+        return over

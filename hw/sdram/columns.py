@@ -39,17 +39,21 @@ class Columns(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        turn = self._burst + self._cycles.cas + 1
-        before_any, before_write = Signal(range(self._burst + 1)), Signal(range(turn))
         access = self.i.payload
+        begins = self.i.valid & self.i.ready
+        any_may = self._wait(m, "before_any", begins, self._burst)
+        write_may = self._wait(m, "before_write", begins & ~access.write,
+                               self._burst + self._cycles.cas + 1)
         m.d.comb += self.i.ready.eq(
-            self.can_column.bit_select(access.bank, 1) & (before_any == 0)
-            & (~access.write | (self.has_beat & (before_write == 0))))
-        for left in (before_any, before_write):
-            with m.If(left != 0):
-                m.d.sync += left.eq(left - 1)
-        with m.If(self.i.valid & self.i.ready):
-            m.d.sync += before_any.eq(self._burst - 1)
-            with m.If(~access.write):
-                m.d.sync += before_write.eq(turn - 1)
+            self.can_column.bit_select(access.bank, 1) & any_may
+            & (~access.write | (self.has_beat & write_may)))
         return m
+
+    def _wait(self, m, name, cause, cycles):
+        """A register: the cause was so many cycles ago at least."""
+        left, over = Signal(range(cycles), name=name), Signal(init=1, name=f"{name}_over")
+        with m.If(cause):
+            m.d.sync += [left.eq(cycles - 1), over.eq(cycles == 1)]
+        with m.Elif(~over):
+            m.d.sync += [left.eq(left - 1), over.eq(left == 1)]
+        return over

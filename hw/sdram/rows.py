@@ -50,7 +50,9 @@ class Rows(wiring.Component):
         m.d.comb += [
             bank.eq(access.bank),
             is_open.eq(self.open.bit_select(bank, 1)),
-            is_right.eq(self.open_rows.word_select(bank, self._chip.row_bits) == access.row),
+            # The bank is known late to all of its bits: it chooses among comparisons.
+            is_right.eq(Cat(self.open_rows.word_select(one, self._chip.row_bits) == access.row
+                            for one in range(BANKS)).bit_select(bank, 1)),
             wanted.eq(self.i.valid & ~self.hold),
             free.eq(~self.waiting.bit_select(bank, 1)),
             self.o.payload.eq(access),

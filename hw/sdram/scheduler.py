@@ -80,18 +80,22 @@ class Scheduler(wiring.Component):
         """The command of this cycle; whether it opens or closes the row of ``rows.i``."""
         activate, precharge = Signal(), Signal()
         before_activate = Signal(range(self._cycles.rrd))
-        with m.If(before_activate != 0):
-            m.d.sync += before_activate.eq(before_activate - 1)
+        may = Signal(init=1)  # a register, set in time
+        with m.If(~may):
+            m.d.sync += [before_activate.eq(before_activate - 1), may.eq(before_activate == 1)]
+        # A row is open or closed, so one of them is asked for at most.
+        m.d.comb += [activate.eq(rows.activate & may & ~self.begins),
+                     precharge.eq(rows.precharge & ~self.begins)]
         with m.If(self.begins):
             access = columns.i.payload
             m.d.comb += [choice.command.eq(Mux(access.write, Command.WRITE, Command.READ)),
                          choice.bank.eq(access.bank), choice.address.eq(access.column)]
-        with m.Elif(rows.activate & (before_activate == 0)):
-            m.d.comb += [activate.eq(1), choice.command.eq(Command.ACTIVATE),
+        with m.Elif(rows.activate & may):
+            m.d.comb += [choice.command.eq(Command.ACTIVATE),
                          choice.bank.eq(rows.i.p.bank), choice.address.eq(rows.i.p.row)]
-            m.d.sync += before_activate.eq(self._cycles.rrd - 1)
+            m.d.sync += [before_activate.eq(self._cycles.rrd - 1), may.eq(0)]
         with m.Elif(rows.precharge):
-            m.d.comb += [precharge.eq(1), choice.command.eq(Command.PRECHARGE),
+            m.d.comb += [choice.command.eq(Command.PRECHARGE),
                          choice.bank.eq(rows.i.p.bank), choice.address.eq(0)]
         with m.Elif(refresher.precharge):
             m.d.comb += [choice.command.eq(Command.PRECHARGE), choice.address.eq(ALL_BANKS)]

@@ -24,12 +24,12 @@ class AddressGenerator(wiring.Component):
 
     Members
     -------
-    load : In(1)
-        Start at ``base``. Goes before ``advance``.
-    base : In(16)
-        First word.
     advance : In(1)
         Go on to the next beat.
+    load : In(1)
+        Start at ``base`` instead.
+    base : In(16)
+        First word.
     row_end : In(1)
         The present beat is the last of its row.
     row_step, tile_step : In(16)
@@ -65,15 +65,16 @@ class AddressGenerator(wiring.Component):
         tile_end = self.place == self.last_place
         m.d.comb += following.eq(Mux(self.row_end, row, self.address)
                                  + Mux(self.row_end, self.row_step, self.tile_step))
-        with m.If(self.load):
-            m.d.sync += [row.eq(self.base), self.address.eq(self.base), self.place.eq(0),
-                         self.past.eq(self._past(self.base))]
-        with m.Elif(self.advance):
-            m.d.sync += self.place.eq(Mux(self.row_end | tile_end, 0, self.place + 1))
-            with m.If(self.row_end):
-                m.d.sync += row.eq(following)
-            with m.If(self.row_end | tile_end):
-                m.d.sync += [self.address.eq(following), self.past.eq(self._past(following))]
+        with m.If(self.advance):
+            with m.If(self.load):
+                m.d.sync += [row.eq(self.base), self.address.eq(self.base), self.place.eq(0),
+                             self.past.eq(self._past(self.base))]
+            with m.Else():
+                m.d.sync += self.place.eq(Mux(self.row_end | tile_end, 0, self.place + 1))
+                with m.If(self.row_end):
+                    m.d.sync += row.eq(following)
+                with m.If(self.row_end | tile_end):
+                    m.d.sync += [self.address.eq(following), self.past.eq(self._past(following))]
         return m
 
     def _past(self, address):

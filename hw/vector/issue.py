@@ -75,10 +75,13 @@ class Issue(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         self._work = Signal(work_layout(self._config), reset_less=True)
-        self._take, self._final = Signal(), Signal()
+        # The next state is that of a new command, or the next beat's; and there is a next state.
+        # Whether a beat starts is known last: it only decides whether registers go on.
+        self._fresh, self._goes = Signal(), Signal()
+        self._final = Signal()
         self._row_end = Signal(reset_less=True)
         next_work = self._intake(m)
-        with m.If(self._take):
+        with m.If(self._goes & self._fresh):
             m.d.sync += self._work.eq(next_work)
         self._loops(m, next_work)
         self._addresses(m, next_work)
@@ -89,8 +92,7 @@ class Issue(wiring.Component):
 
     def _intake(self, m):
         m.submodules.work = work = Work(config=self._config)
-        m.d.comb += [work.command.eq(self.engine.command.payload),
-                     self._take.eq(self.engine.command.valid & self.engine.command.ready)]
+        m.d.comb += work.command.eq(self.engine.command.payload)
         # In registers, as the sequencer shows a command a cycle before it offers it.
         next_work = Signal(work_layout(self._config), reset_less=True)
         for part in (work.fields, work.uses, work.checks):
@@ -114,24 +116,25 @@ class Issue(wiring.Component):
         # The bank is not the last of its fold: the next row goes to the same word.
         self._stays = Signal(reset_less=True)
         new_bank = Signal.like(bank)
-        fold_last = Mux(self._take, next_work.fold_last, work.fold_last)
-        m.d.comb += new_bank.eq(Mux(self._take, next_work.position, bank + 1) & fold_last)
+        fold_last = Mux(self._fresh, next_work.fold_last, work.fold_last)
+        m.d.comb += new_bank.eq(Mux(self._fresh, next_work.position, bank + 1) & fold_last)
         m.d.comb += self._final.eq(self._row_end & last_row)
-        with m.If(self._take):
-            m.d.sync += [self._number.eq(0), beats_left.eq(next_work.beats),
-                         one_beat.eq(next_work.beats == 1),
-                         self._row_end.eq(next_work.beats == 1),
-                         rows_left.eq(next_work.rows), last_row.eq(next_work.rows == 1),
-                         horizon.eq(next_work.position + 1),
-                         bank.eq(new_bank), self._stays.eq(new_bank != fold_last)]
-        with m.Elif(self.start & self._row_end):
-            m.d.sync += [self._number.eq(0), beats_left.eq(work.beats), self._row_end.eq(one_beat),
-                         rows_left.eq(rows_left - 1), last_row.eq(rows_left == 2),
-                         horizon.eq(horizon + 1), bank.eq(new_bank),
-                         self._stays.eq(new_bank != fold_last)]
-        with m.Elif(self.start):
-            m.d.sync += [self._number.eq(self._number + 1), beats_left.eq(beats_left - 1),
-                         self._row_end.eq(beats_left == 2)]
+        with m.If(self._goes):
+            with m.If(self._fresh):
+                m.d.sync += [self._number.eq(0), beats_left.eq(next_work.beats),
+                             one_beat.eq(next_work.beats == 1),
+                             self._row_end.eq(next_work.beats == 1),
+                             rows_left.eq(next_work.rows), last_row.eq(next_work.rows == 1),
+                             horizon.eq(next_work.position + 1),
+                             bank.eq(new_bank), self._stays.eq(new_bank != fold_last)]
+            with m.Elif(self._row_end):
+                m.d.sync += [self._number.eq(0), beats_left.eq(work.beats),
+                             self._row_end.eq(one_beat), rows_left.eq(rows_left - 1),
+                             last_row.eq(rows_left == 2), horizon.eq(horizon + 1),
+                             bank.eq(new_bank), self._stays.eq(new_bank != fold_last)]
+            with m.Else():
+                m.d.sync += [self._number.eq(self._number + 1), beats_left.eq(beats_left - 1),
+                             self._row_end.eq(beats_left == 2)]
 
     def _addresses(self, m, next_work):
         work = self._work
@@ -169,16 +172,17 @@ class Issue(wiring.Component):
         for name, value in uses(next_work).items():
             kept = Signal(len(value), name=f"{name}_kept", reset_less=True)
             relevant[name] = Signal(len(value), name=f"{name}_relevant")
-            m.d.comb += relevant[name].eq(Mux(self._take, value, kept))
-            m.d.sync += kept.eq(relevant[name])
+            m.d.comb += relevant[name].eq(Mux(self._fresh, value, kept))
+            with m.If(self._goes):
+                m.d.sync += kept.eq(relevant[name])
         return relevant
 
     def _generator(self, m, name, base, row_step, tile_step, depths, relevant, places=1,
                    last_place=0):
         m.submodules[name] = generator = AddressGenerator(place_bits=places, depths=depths)
         m.d.comb += [
-            generator.load.eq(self._take), generator.base.eq(base),
-            generator.advance.eq(self.start), generator.row_end.eq(self._row_end),
+            generator.load.eq(self._fresh), generator.base.eq(base),
+            generator.advance.eq(self._goes), generator.row_end.eq(self._row_end),
             generator.row_step.eq(row_step), generator.tile_step.eq(tile_step),
             generator.last_place.eq(last_place), generator.relevant.eq(relevant[name]),
         ]
@@ -192,23 +196,24 @@ class Issue(wiring.Component):
 
     def _control(self, m):
         engine, work = self.engine, self._work
-        active, faulty, allowed = Signal(), Signal(), Signal()
+        active, faulty, allowed, ready = Signal(), Signal(), Signal(), Signal()
         from_acc = work.source == isa.Source.ACC
         m.d.comb += [
             faulty.eq(work.fault | self._outside()),
             allowed.eq(active & ~engine.halt & ~faulty),
             self.acc_valid.eq(allowed & from_acc),
             self.start.eq(allowed & (~from_acc | self.acc_ready)),
-            engine.command.ready.eq(~engine.halt & (~active | (self.start & self._final))),
+            ready.eq(~engine.halt & ~active),
+            engine.command.ready.eq(ready | (self.start & self._final)),
+            self._fresh.eq(~active | self._final),
+            self._goes.eq(self.start | (ready & engine.command.valid)),
             engine.active.eq(active), engine.stall.eq(active & ~self.start),
             engine.error.eq(active & ~engine.halt & faulty),
             engine.cause.eq(Mux(work.fault, work.cause, isa.Cause.ADDRESS)),
             engine.retire.eq(self.retire),
         ]
-        with m.If(self._take):
-            m.d.sync += active.eq(1)
-        with m.Elif(self.start & self._final):
-            m.d.sync += active.eq(0)
+        with m.If(self._goes & self._fresh):
+            m.d.sync += active.eq(engine.command.valid)
 
     def _request(self, m):
         work = self._work

@@ -54,6 +54,9 @@ class MoverModel:
     def __init__(self, config: Config, external: ExternalMemory, ports: Ports):
         self._bus, self._ports = config.bus_bytes, ports
         self._read_latency = config.system_read_latency
+        # Beats that wait between the walk and the request, and between the queue and the memory:
+        # one, or two where neither side sees within a cycle that the other goes on.
+        self._spare, self._depth = config.port_cycles, 1 + config.port_cycles
         self._latency, self._gap = external.latency, external.gap(config)
         self._commands: list[_Moving] = []
         # Cycles of each beat: asked for, there to be sent, sent.
@@ -74,15 +77,16 @@ class MoverModel:
 
     @property
     def free(self) -> int | None:
-        """Cycle from which the next command is taken: in which the last beat comes to be asked for,
-        for which the one before must be gone. None when not settled."""
+        """Cycle from which the next command is taken: in which the last beat comes to wait, for
+        which there must be room. None when not settled."""
         if not self._commands:
             return 0
-        command = self._commands[-1]
-        if self._asked < command.last - 1:
+        command, depth = self._commands[-1], self._depth
+        if self._asked < command.last - depth:
             return None
-        before = int(self._asks[command.last - 2]) if command.last > 1 else 0
-        return max(before, command.accepted + 1)
+        gone = command.last - 1 - depth
+        room = int(self._asks[gone]) + self._spare if gone >= 0 else 0
+        return max(room, command.accepted + min(command.last - command.first, depth))
 
     def retired(self) -> list[tuple[int, int, int]]:
         """Commands settled since the last call: their number, the cycle of their last beat, and
@@ -112,7 +116,7 @@ class MoverModel:
         last = self._commands[-1].last
         if self._asked < last:
             asked = self._asks[self._asked - 1] if self._asked else self._commands[-1].accepted
-            bounds.append(int(asked) + max(1, last - 1 - self._asked))
+            bounds.append(int(asked) + max(1, last - self._depth - self._asked))
         return max(time + 1, min(bounds))
 
     def _sent_bound(self, last: int) -> int:
@@ -150,9 +154,9 @@ class MoverModel:
         return len(asks) > 0
 
     def _walking(self) -> int | None:
-        """Index of the command whose beats are asked for. When the last one has been taken, a beat
-        of that before it may be left."""
-        for number in range(max(0, len(self._commands) - 2), len(self._commands)):
+        """Index of the command whose beats are asked for. When the last one has been taken, those
+        of commands before it may wait."""
+        for number in range(max(0, len(self._commands) - 1 - self._depth), len(self._commands)):
             if self._asked < self._commands[number].last:
                 return number
         return None
@@ -160,15 +164,16 @@ class MoverModel:
     @property
     def _left(self) -> int:
         """Beats of which it is settled when they leave the queue: all that were sent, and the next
-        one, which has its register from then on."""
-        return self._sent + (self._asked > self._sent)
+        ones, which have their registers from then on."""
+        return min(self._sent + self._depth, self._asked)
 
     def _leaves(self, low: int, high: int) -> Ints:
         """Cycles in which beats leave the queue: one cycle before they can be sent, or later, when
         the register has its beat sent."""
         before = np.zeros(high - low, dtype=np.int64)
-        skip = low == 0
-        before[skip:] = self._sends[low + skip - 1:high - 1]
+        first = max(low, self._depth)
+        if first < high:
+            before[first - low:] = self._sends[first - self._depth:high - self._depth] + self._spare
         return np.maximum(self._ready[low:high] - 1, before)
 
     def _turn(self, number: int) -> int | None:

@@ -46,9 +46,12 @@ class HostProof(wiring.Component):
         inside = Cat((region == each) & (access.address[:REGION_SHIFT] < limit)
                      for each, limit in limits.items()).any()
         forbidden = region == Mux(access.write, Region.ACC, Region.QUEUES)
-        m.d.comb += holds(implies(self._present, self._inside.signal("good") == (
-            inside & ~forbidden & (access.address[:2] == 0)
-            & (access.address[CORE_SHIFT:] == 0))))
+        good = inside & ~forbidden & (access.address[:2] == 0) & (access.address[CORE_SHIFT:] == 0)
+        m.d.comb += [
+            holds(implies(self._present, self._inside.signal("good") == good)),
+            holds(implies(self._present, self._inside.signal("memory") == (
+                good & Cat(region == each for each in MEMORIES).any()))),
+        ]
 
     def _effects(self, m, due):
         """From a request's acceptance until the next one's there is one effect, of its kind."""
@@ -109,7 +112,7 @@ def test_host_port():
 
 
 @pytest.mark.parametrize(("name", "old", "new"), [
-    ("asks_again", "self.bus.valid.eq(active & ~waiting)", "self.bus.valid.eq(active)"),
+    ("asks_again", "self.bus.valid.eq(active & ~self._waiting)", "self.bus.valid.eq(active)"),
     ("answers_writes", "with m.If(done & ~access.write):", "with m.If(done):"),
     ("bad_reads_unanswered", "with m.If(done & ~access.write):",
      "with m.If(done & good & ~access.write):"),

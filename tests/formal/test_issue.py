@@ -121,8 +121,8 @@ def test_issue():
      "self._row_end.eq(beats_left == 3)"),
     ("one_row_too_many", "vector.issue", "last_row.eq(rows_left == 2)",
      "last_row.eq(rows_left == 1)"),
-    ("takes_over_a_command", "vector.issue", "(~active | (self.start & self._final))",
-     "(~active | (self.start & self._row_end))"),
+    ("takes_over_a_command", "vector.issue", "ready | (self.start & self._final)",
+     "ready | (self.start & self._row_end)"),
 ])
 def test_a_broken_issue_is_found(name, module, old, new, monkeypatch):
     break_design(monkeypatch, module, old, new)

@@ -40,6 +40,7 @@ class MatrixProof(wiring.Component):
         connect(m, engine.accumulators, self._accumulator.array)
         beat = {name: inside.signal("loops", f"beat__{name}")
                 for name in ("valid", "last", "acc", "load")}
+        m.d.comb += holds(implies(inside.signal("loops", "sound"), engine.engine.active))
         self._writes(m, beat, memory)
         self._commands(m, beat)
         m.d.comb += [
@@ -92,8 +93,8 @@ def test_matrix_engine():
     ("writes_late", "accumulator", "valid, address = stages[-1]",
      "valid, address = (Signal(), Signal(4)); m.d.sync += Cat(valid, address).eq("
      "Cat(*stages[-1]))"),
-    ("runs_when_stopped", "product_loops", "issue.eq(busy & ~self.halt & ~empty",
-     "issue.eq(busy & ~empty"),
+    ("runs_when_stopped", "product_loops", "issue.eq(sound & ~self.halt &",
+     "issue.eq(sound &"),
 ])
 def test_a_broken_matrix_engine_is_found(name, module, old, new, monkeypatch):
     break_design(monkeypatch, module, old, new)

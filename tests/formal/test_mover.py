@@ -27,10 +27,16 @@ class MoverProof(wiring.Component):
 
     ``follow`` decides which beat is followed from its request to its destination; as it may be
     any, all arrive unchanged and in order: before the followed one are those asked for before it.
+
+    Parameters
+    ----------
+    port_cycles : int
+        One register for beats that have come, or two.
     """
 
-    def __init__(self):
-        self._mover = Mover(config=CONFIG)
+    def __init__(self, *, port_cycles=0):
+        self._two = port_cycles == 1
+        self._mover = Mover(config=CONFIG.replace(port_cycles=port_cycles))
         super().__init__({**self._mover.signature.members, "follow": In(1)})
 
     def elaborate(self, platform):
@@ -71,6 +77,11 @@ class MoverProof(wiring.Component):
         """Where the beats are: asked for, in the queue, in the register; in one direction."""
         mover = self._mover
         storing, self._arrived = (self._inside.signal(name) for name in ("storing", "arrived"))
+        self._waits = self._inside.signal("meeting", "waits") if self._two else Const(0)
+        # Beats in the registers.
+        self._met = Signal(2, name="met")
+        m.d.comb += [self._met.eq(self._arrived + self._waits),
+                     holds(implies(self._waits, self._arrived))]
         loads_due = count(m, self._loads, self.answered, "loads_due")
         reads_due = count(m, self._reads, mover.bus.answer, "reads_due")
         self._flight = count(m, self._asked, self._sent, "flight")
@@ -80,7 +91,7 @@ class MoverProof(wiring.Component):
             given(implies(mover.bus.answer, reads_due != 0)),
             # At most BEATS_IN_FLIGHT between request and register.
             holds(destinations == loads_due + reads_due + self._beats),
-            holds(self._flight == destinations + self._arrived),
+            holds(self._flight == destinations + self._met),
             holds(implies(loads_due, ~storing)), holds(implies(reads_due, storing)),
             holds(implies(self._sent, self._arrived)),
             holds(~(self._loads & self._reads)),
@@ -100,7 +111,7 @@ class MoverProof(wiring.Component):
         to, word = Signal(36, name="to"), Signal(8 * CONFIG.bus_bytes, name="word")
         start = self._asked & self.follow & ~following
         # Before it are the beats that are under way; of its answer those that are due.
-        due = (self._flight - self._arrived - self._beats)[:len(answers)]
+        due = (self._flight - self._met - self._beats)[:len(answers)]
         with m.If(start):
             m.d.sync += [following.eq(1), ahead.eq(self._flight - self._sent), got.eq(0),
                          answers.eq(due - self._answered),
@@ -111,16 +122,20 @@ class MoverProof(wiring.Component):
             with m.If(self._answered & ~got):
                 m.d.sync += [answers.eq(answers - 1), got.eq(answers == 0),
                              word.eq(Mux(self.answered, self.answer, bus.read_data))]
-        place = (ahead - self._arrived)[:len(ahead)]
-        here = self._arrived & (ahead == 0)
-        self._stored(m, "destinations", following & ~here, place, to)
-        self._stored(m, "beats", following & ~here & got, place, word)
+        place = (ahead - self._met)[:len(ahead)]
+        here, second = self._arrived & (ahead == 0), self._waits & (ahead == 1)
+        met = here | second
+        self._stored(m, "destinations", following & ~met, place, to)
+        self._stored(m, "beats", following & ~met & got, place, word)
+        if self._two:
+            m.d.comb += holds(implies(following & second, inside.signal(
+                "meeting", "second") == Cat(to, word)))
         arrives = following & self._sent & (ahead == 0)
         loaded = Cat(bus.address, bus.region) == Cat(to[:len(bus.address)], to[32:35])
         stored = Cat(access.p.address, access.p.last) == Cat(to[:32], to[35])
         m.d.comb += [
             holds(implies(following, ahead < self._flight)),
-            holds(implies(following, got == (here | (place < self._beats)))),
+            holds(implies(following, got == (met | (place < self._beats)))),
             holds(implies(following & ~got, answers == (place - self._beats)[:len(answers)])),
             holds(implies(following & here, (inside.signal("target") == to)
                           & (inside.signal("beat") == word))),
@@ -154,16 +169,18 @@ class MoverProof(wiring.Component):
         ]
 
 
-def test_mover():
-    prove(MoverProof(), "mover", depth=3)
+@pytest.mark.parametrize("port_cycles", [0, 1])
+def test_mover(port_cycles):
+    prove(MoverProof(port_cycles=port_cycles), f"mover_{port_cycles}", depth=3)
 
 
 @pytest.mark.parametrize(("name", "old", "new"), [
     ("asks_for_too_many", "walk.valid & destinations.i.ready & (", "walk.valid & ("),
     ("turns_too_early", "idle.eq(destinations.empty & ~arrived)", "idle.eq(destinations.empty)"),
-    ("sends_twice", "free.eq(~arrived | sent)", "free.eq(~arrived | (sent & beats.o.valid))"),
-    ("loses_a_beat", "free.eq(~arrived | sent)", "free.eq(1)"),
-    ("place_of_another", "destinations.o.ready.eq(meet),", "destinations.o.ready.eq(free),"),
+    ("sends_twice", "meeting.o.ready.eq(sent)", "meeting.o.ready.eq(sent & beats.o.valid)"),
+    ("loses_a_beat", "meeting.o.ready.eq(sent)", "meeting.o.ready.eq(1)"),
+    ("place_of_another", "destinations.o.ready.eq(meet),",
+     "destinations.o.ready.eq(meeting.i.ready),"),
     ("retires_every_beat", "(sent & ~store & target.last)", "(sent & ~store)"),
     ("retires_when_it_asks", "(sent & ~store & target.last)", "(walk.next & ~store & walk.last)"),
 ])

@@ -53,7 +53,7 @@ class SequencerProof(wiring.Component):
 
     def _start(self, m, flying, offered):
         sequencer = self._sequencer
-        words = self._inside.signal("words").word_select
+        inside, words = self._inside.signal, self._inside.signal("words").word_select
         opcode, fence = (next(field for field in Command.layout() if field.name == name)
                          for name in ("opcode", "fence"))
         opcode, fence = (words(field.word, 32)[field.lsb:field.lsb + field.width]
@@ -71,6 +71,11 @@ class SequencerProof(wiring.Component):
             holds(implies(sequencer.request & fence, flying == 0)),
             holds(~(activity.waiting & activity.fenced)),
             holds(implies(offered, known)),
+            # Registers that are set in time.
+            holds(inside("drained") == (flying == 0)),
+            holds(inside("full") == (flying == IN_FLIGHT)),
+            holds(inside("complete") == (inside("fetched") == WORDS[self._engine])),
+            holds(implies(inside("complete"), inside("known") == known)),
         ]
 
     def _words(self, m):
@@ -125,8 +130,8 @@ def test_sequencer(engine):
 
 
 @pytest.mark.parametrize(("name", "old", "new"), [
-    ("one_too_many", " & (in_flight != IN_FLIGHT)", ""),
-    ("ignores_the_fence", "(~fence | drained) & (in", "(in"),
+    ("one_too_many", " & ~full)", ")"),
+    ("ignores_the_fence", "(~fence | drained) & ~full", "~full"),
     ("starts_when_stopped", "ready.eq(held & self.run & ~self.halt)",
      "ready.eq(held & self.run)"),
     ("takes_semaphores_again", "complete & ~self.port.command.valid", "complete"),

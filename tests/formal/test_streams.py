@@ -221,11 +221,13 @@ def uncore(m, component, inside):
 SENDERS = {
     "Accesses": (accesses, None),
     "Beats": (beats, None),
+    "Buffer": (None, None),
     "Bus": (None, None),
     "Chip": (chip, None),
     "Control": (control, control_reset),
     "Core": (core, None),
     "Executor": (executor, lambda m, executor: executor.dead),
+    "ExternalBuffer": (None, None),
     "ExternalMerge": (external_merge, None),
     "ExternalPort": (None, None),
     "ExternalRam": (None, forgotten),
@@ -269,7 +271,8 @@ def test_streams_stay(name):
 
 
 @pytest.mark.parametrize(("name", "module", "old", "new"), [
-    ("Bus", "bus", "held.eq(self.mover.valid & choice & ~self.mover.ready)", "held.eq(0)"),
+    ("Buffer", "buffer", "moves.eq(~self.o.valid | self.o.ready)", "moves.eq(1)"),
+    ("Bus", "bus", "held = self.mover.valid & choice & ~self.mover.ready", "held = Const(0)"),
     ("ExternalMerge", "external_merge", "source.eq(Mux(writers.o.valid, writers.o.payload, who))",
      "source.eq(who)"),
     ("ExternalPort", "external", "done.eq((~self.request.valid | self.request.ready)",

@@ -42,7 +42,7 @@ async def walks(dut):
     for _ in range(40):
         rows, beats, place = rng.randint(1, 4), rng.randint(1, 9), rng.choice([0, 1, 3])
         base, row, tile = rng.randrange(1 << 10), rng.randrange(1 << 10), rng.randrange(1 << 6)
-        dut.load.value, dut.base.value = 1, base
+        dut.advance.value, dut.load.value, dut.base.value = 1, 1, base
         await RisingEdge(dut.clk)
         dut.load.value, dut.last_place.value = 0, place
         dut.row_step.value, dut.tile_step.value = row, tile
