@@ -54,7 +54,7 @@ def test_an_encoder_and_its_picture(tmp_path):
 
 @pytest.mark.parametrize(("arguments", "code", "text"), [
     ((*MESH, "--without-core", "9"), 2, "core 9 cannot be left out"),
-    (("--config", "tiny@3x3"), 1, "one decoder runs on at most 4"),
+    (("--config", "tiny@4x3"), 1, "one decoder runs on at most 11"),
     (("--config", "nothing"), 2, "unknown configuration 'nothing'"),
     ((*MESH, "--placement", "layers"), 2, "has no placement 'layers'"),
     ((*MESH, "--length", "1000"), 1, "length must be at most"),
