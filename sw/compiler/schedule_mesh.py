@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from systolith.hw.config import Config
 from systolith.hw.isa import ENGINES, Command, Remote
+from systolith.sw.compiler.crowded import relieved
 from systolith.sw.compiler.errors import CompileError
 from systolith.sw.compiler.processes import Processes
 from systolith.sw.compiler.signals import Streams, Tokens, emit, notify
@@ -52,6 +53,8 @@ def schedule_mesh(commands: Sequence[tuple[int, Command]], config: Config) -> li
         order = _Order(steps, processes)
         if order.relays:
             steps = _relay(steps, order.relays, processes)
+        elif (roomier := relieved(steps, order.tokens, processes)) is not None:
+            steps = roomier
         elif not (exceeded := order.exceeded()):
             return emit(steps, order.tokens, processes)
         elif not delayed:

@@ -106,6 +106,5 @@ def _free_numbers(alike: Iterable[list[tuple[int, int]]], processes: Processes) 
             raise CompileError(
                 f"core {core} needs {fixed + wanted.count(core)} semaphores: {fixed} between its "
                 f"engines and {wanted.count(core)} for pairs of a sending core and a waiting "
-                f"engine; it has {config.semaphores}. Let fewer cores send to it, or fewer of its "
-                "engines read what arrives")
+                f"engine; it has {config.semaphores}. Let fewer cores send to it")
     return [set(range(fixed, config.semaphores)) for _ in range(config.cores)]

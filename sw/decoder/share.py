@@ -14,8 +14,9 @@ from systolith.sw.compiler.layout import ceil_div
 from systolith.sw.compiler.sharing import even, tiled
 from systolith.sw.reference.quantized_decoder import Linear, QuantizedDecoder, QuantizedLayer
 
-#: Cores that share a decoder at most: each needs a semaphore for each other, twice.
-MOST_SHARES = 4
+#: Cores that share a decoder at most: each has ten semaphores besides those between its engines,
+#: and needs one for each other core.
+MOST_SHARES = 11
 
 #: Cycles that it takes to collect columns of the residual and to measure them anew. An output
 #: product that costs less for all columns is done in every core.
@@ -102,7 +103,7 @@ def shares_of(model: QuantizedDecoder, config: Config) -> tuple[Share, ...]:
     cores = config.cores
     if cores > MOST_SHARES:
         raise CompileError(f"configuration {config.name!r} has {cores} cores, but one decoder runs "
-                           f"on at most {MOST_SHARES}, such as 'mesh4'")
+                           f"on at most {MOST_SHARES}, such as 'sim16@4x2'")
     width, repeated = tiled(model.width, config.cols, cores), _all_columns(model, config)
     heads, kv_heads = _heads(model, cores)
     return tuple(

@@ -33,7 +33,8 @@ def check(session, cache, ids, **options):
     return result.token
 
 
-@pytest.mark.parametrize("name", ["tiny@2x1", "tiny@2x2", "tall@2x2", "tall@3x1", "sim16@2x2"])
+@pytest.mark.parametrize("name", ["tiny@2x1", "tiny@2x2", "tall@2x2", "tall@3x1", "sim16@2x2",
+                                  "tiny@4x2", "tiny@5x2"])
 @pytest.mark.parametrize("sizes", [{}, {"heads": 3, "kv_heads": 3},
                                    {"width": 12, "hidden": 5}])
 def test_random_decoders(name, sizes):

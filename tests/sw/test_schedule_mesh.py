@@ -168,6 +168,24 @@ def without(streams, core, index):
     return mutant
 
 
+def test_a_core_that_many_send_to_hears_of_them_by_its_move_engine():
+    """Seven others, whose data two engines read: 14 semaphores would be needed, ten are left."""
+    config, others = get_config("tiny@4x2"), range(1, 8)
+    commands = [(core, send(0, remote=4 * core, config=config)) for core in others]
+    commands += [(0, product(act=4 * core, acc=2 * core)) for core in others]
+    commands += [(core, replace(send(0, remote=2 * core, config=config), remote_region=Region.VEC))
+                 for core in others]
+    commands += [(0, replace(drain(act=64 + 4 * core), source=Source.VEC, source_base=core, rows=1))
+                 for core in others]
+    assert at_once(commands, config, 0) == in_turn(commands, config, 0)
+    streams = schedule_mesh(commands, config)
+    own = (1 << 6) - 1
+    assert [type(each) for each in streams[0][Engine.MOVE]] == [Notify] * 14
+    assert all(each.wait & ~own for each in streams[0][Engine.MOVE])
+    for engine in (Engine.MATRIX, Engine.VECTOR):
+        assert not any(each.wait & ~own for each in streams[0][engine])
+
+
 def test_too_many_semaphores_are_named():
     config = get_config("tiny@4x4")
     commands = [(core, send(0, remote=2 * core, config=config)) for core in range(1, 16)]

@@ -47,5 +47,5 @@ def test_a_share_has_whole_contractions():
 
 
 def test_too_many_cores():
-    with pytest.raises(CompileError, match="16 cores, but one decoder runs on at most 4"):
+    with pytest.raises(CompileError, match="16 cores, but one decoder runs on at most 11"):
         shares_of(quantized(random_decoder()), get_config("tiny@4x4"))

@@ -67,7 +67,7 @@ def test_a_core_without_a_layer_is_idle(monkeypatch):
 
 @pytest.mark.parametrize(("arguments", "code", "text"), [
     ((*MESH, "--without-core", "9"), 2, "core 9 cannot be left out"),
-    (("--config", "tiny@3x3"), 1, "one decoder runs on at most 4"),
+    (("--config", "tiny@4x3"), 1, "one decoder runs on at most 11"),
     (("--config", "nothing"), 2, "unknown configuration 'nothing'"),
     ((*MESH, "--placement", "layers"), 2, "has no placement 'layers'"),
     ((*MESH, "--length", "1000"), 1, "length must be at most"),
