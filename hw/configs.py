@@ -25,7 +25,7 @@ _BOARDS = (
     # The multipliers that the array leaves go to the vector unit, six a lane.
     Config(name="ecp5-85f", rows=16, cols=8, lanes=4, hop=4, act_depth=1024, wgt_depth=1024,
            acc_depth=1024, vec_depth=4096, const_depth=512, row_depth=512, bus_bytes=4,
-           scalar_cycles=10, read_cycles=2, port_cycles=1, ext_bytes=1 << 25),
+           scalar_cycles=10, read_cycles=2, port_cycles=1, multiply_cycles=2, ext_bytes=1 << 25),
     # Twice as many cells out of as many multipliers: half of the columns do without. The rows are
     # doubled, not the columns: so is the activation memory, not the accumulators (docs/boards.md).
     Config(name="ecp5-85f-256", rows=32, cols=8, lanes=4, hop=4, multiply_cycles=2, lut_columns=4,
@@ -34,7 +34,7 @@ _BOARDS = (
            ext_bytes=1 << 25),
     Config(name="ecp5-25f", rows=4, cols=4, lanes=2, act_depth=2048, wgt_depth=1024,
            acc_depth=1024, vec_depth=2048, const_depth=512, row_depth=512, bus_bytes=4,
-           scalar_cycles=10, read_cycles=2, port_cycles=1, ext_bytes=1 << 25),
+           scalar_cycles=10, read_cycles=2, port_cycles=1, multiply_cycles=2, ext_bytes=1 << 25),
     # Everything but activations and accumulators is in the four single-port RAMs.
     Config(name="ice40up5k", microarchitecture="compact", rows=8, cols=2, lanes=2, act_depth=512,
            wgt_depth=4096, acc_depth=512, vec_depth=4096, const_depth=512, row_depth=512,
