@@ -52,11 +52,16 @@ def mover(m, component, inside):
 
 def host_lemmas(m, inside, *path):
     """What waits for its answer is a good read of registers or a memory, with a place for it."""
-    present, good, full, waiting, access = (inside.signal(*path, name) for name in (
-        "present", "good", "response__valid", "_waiting", "access"))
+    present, good, memory, full, waiting, access = (inside.signal(*path, name) for name in (
+        "present", "good", "memory", "response__valid", "_waiting", "access"))
     access = data.View(HostRequest(), access)
-    m.d.comb += holds(implies(waiting, present & good & ~full & ~access.write & (
-        access.address[REGION_SHIFT:CORE_SHIFT] != Region.QUEUES)))
+    region = access.address[REGION_SHIFT:CORE_SHIFT]
+    m.d.comb += [
+        holds(implies(waiting,
+                      present & good & ~full & ~access.write & (region != Region.QUEUES))),
+        holds(implies(memory,
+                      good & (region != Region.QUEUES) & (region != Region.REGISTERS))),
+    ]
 
 
 def host(m, component, inside):
