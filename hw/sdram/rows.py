@@ -3,7 +3,7 @@ from amaranth import *
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from systolith.hw.sdram.interface import BANK_BITS, SdramAccess
+from systolith.hw.sdram.interface import SdramAccess
 from systolith.hw.sdram.timing import BANKS
 
 
@@ -44,22 +44,24 @@ class Rows(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        access, bank = self.i.payload, Signal(BANK_BITS)
-        is_open, is_right = Signal(), Signal()
-        wanted, free = Signal(), Signal()
+        access = self.i.payload
+        right, passes, closes = (Signal(BANKS, name=name) for name in ("right", "passes", "closes"))
+        wanted = Signal()
+
+        def of_bank(banks):
+            return banks.bit_select(access.bank, 1)
+
         m.d.comb += [
-            bank.eq(access.bank),
-            is_open.eq(self.open.bit_select(bank, 1)),
-            # The bank is known late to all of its bits: it chooses among comparisons.
-            is_right.eq(Cat(self.open_rows.word_select(one, self._chip.row_bits) == access.row
-                            for one in range(BANKS)).bit_select(bank, 1)),
+            # The bank is known late to all of its bits: it chooses among what is known of each.
+            right.eq(Cat(self.open_rows.word_select(bank, self._chip.row_bits) == access.row
+                         for bank in range(BANKS))),
+            passes.eq(self.open & right),
+            closes.eq(self.open & ~right & ~self.waiting & self.can_precharge),
             wanted.eq(self.i.valid & ~self.hold),
-            free.eq(~self.waiting.bit_select(bank, 1)),
             self.o.payload.eq(access),
-            self.o.valid.eq(wanted & is_open & is_right),
+            self.o.valid.eq(wanted & of_bank(passes)),
             self.i.ready.eq(self.o.valid & self.o.ready),
-            self.activate.eq(wanted & self.can_activate.bit_select(bank, 1)),
-            self.precharge.eq(wanted & is_open & ~is_right & free
-                              & self.can_precharge.bit_select(bank, 1)),
+            self.activate.eq(wanted & of_bank(self.can_activate)),
+            self.precharge.eq(wanted & of_bank(closes)),
         ]
         return m
