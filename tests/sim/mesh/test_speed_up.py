@@ -5,6 +5,7 @@ import pytest
 
 from systolith.hw.config import ConfigError
 from systolith.hw.configs import get_config
+from systolith.sim.mesh.cores import core_of
 from systolith.sim.mesh.speed_up import LeftOut, sizes, speed_up, works_of
 from systolith.sim.mesh.works import WORKS, Measured, Work
 from systolith.sim.progress import Progress
@@ -82,3 +83,15 @@ def test_four_cores():
     assert found["glassllm, a token of a text on each core", 4].speed_up >= 3.7
     # Latency between commands does not shrink with the share of a core.
     assert 1 < found["glassllm, a token", 4].speed_up < 4
+
+
+@pytest.mark.slow
+def test_four_small_cores_hold_what_one_has_to_fetch():
+    core = core_of("tiny", ["wgt_depth=32768"])
+    points = {point.cores: point for point in speed_up(core, 2, 2, works=works_of(
+        "glassllm, a token")[:1], progress=QUIET).points}
+    assert points[1].streamed
+    assert not points[4].streamed
+    # A core that held all weights would take some 62,900 cycles: 2.5 times fewer, and more.
+    assert points[4].cycles < 62_900 / 2.5
+    assert points[4].speed_up > 10
