@@ -45,6 +45,44 @@ class Op(enum.IntEnum):
     GO = 19
 
 
+class Group(enum.IntEnum):
+    """Several operations that have something in common. What is executed is a bit for each
+    operation and, behind these, one for each group: their registers spare the slow paths a level
+    of logic."""
+
+    ADDING = len(Op)
+    INVERTED = len(Op) + 1
+    SUMMING = len(Op) + 2
+    RIGHT = len(Op) + 3
+    REPEATED = len(Op) + 4
+    LOADING = len(Op) + 5
+    MASKING = len(Op) + 6
+    CHANGING = len(Op) + 7
+    ACCESSING = len(Op) + 8
+
+
+#: The operations of each group. The sum goes into A with ``SUMMING``; ``LOADING`` and ``MASKING``
+#: encode ``LD``, ``AND`` and ``OR``, one of them each, and both; ``CHANGING`` writes A.
+GROUPS = {
+    Group.ADDING: (Op.ADD, Op.SUB, Op.CMP),
+    Group.INVERTED: (Op.SUB, Op.CMP),
+    Group.SUMMING: (Op.ADD, Op.SUB),
+    Group.RIGHT: (Op.MUL, Op.SHR),
+    Group.REPEATED: (Op.MUL, Op.SHR, Op.SHL),
+    Group.LOADING: (Op.LD, Op.OR),
+    Group.MASKING: (Op.AND, Op.OR),
+    Group.CHANGING: (Op.LD, Op.AND, Op.OR, Op.ADD, Op.SUB, Op.MUL, Op.SHR, Op.SHL),
+    Group.ACCESSING: (Op.RD, Op.WRW, Op.WRH, Op.WRB),
+}
+#: Bits of what is executed.
+EXECUTED_BITS = len(Op) + len(Group)
+
+
+def executed(op: Op) -> int:
+    """The bits of an operation and its groups."""
+    return 1 << op | sum(1 << group for group, ops in GROUPS.items() if op in ops)
+
+
 class View(enum.IntEnum):
     """What of a word is the operand: all of it, or a half without a sign."""
 
@@ -65,18 +103,19 @@ class Source(enum.IntEnum):
 
 
 class Condition(enum.IntEnum):
-    """When a branch is taken. ``CALL`` always, and it keeps the address after it."""
+    """When a branch is taken. ``CALL`` always, and it keeps the address after it. From ``ZERO``
+    on it depends on A or a flag, and takes a cycle more."""
 
     ALWAYS = 0
     CALL = 1
-    ZERO = 2
-    NONZERO = 3
-    NEGATIVE = 4
-    POSITIVE = 5
-    LESS = 6
-    CARRY = 7
-    QUIET = 8
-    BUSY = 9
+    QUIET = 2
+    BUSY = 3
+    ZERO = 4
+    NONZERO = 5
+    NEGATIVE = 6
+    POSITIVE = 7
+    LESS = 8
+    CARRY = 9
     EVEN = 10
 
 

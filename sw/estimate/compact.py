@@ -1,8 +1,8 @@
 """The compact core: one engine that runs commands one after another, in instructions.
 
-Numbers in capitals are instructions of the microprogram in ``hw/compact/microcode``, on the way
-that the comment names. An instruction takes two cycles; a multiplication or a shift a cycle more
-for each of its steps but the first.
+Numbers in capitals are cycles on the way that the comment names, counted from the microprogram in
+``hw/compact/microcode``: two an instruction, three a branch that asks A or a flag. A multiplication
+or a shift takes a cycle more for each of its steps but the first.
 """
 from collections.abc import Mapping, Sequence
 
@@ -16,35 +16,35 @@ from systolith.sw.estimate.work import work_of
 from systolith.sw.reference.addressing import loop_sum
 from systolith.sw.runtime.device import Counters, EngineCounters, StuckError
 
-#: Cycles of an instruction.
-INSTRUCTION = 2
 #: Steps of a multiplication, and of a shift by a half.
 STEPS = 16
 
 #: The main loop around its steps, and a step that finds no command.
-LOOP, EMPTY = 13, 3
+LOOP, EMPTY = 29, 7
 #: From a step's start over the operation code to its known command; more for STORE; the masks read.
-FOUND, SECOND_OPCODE, KNOWN = 17, 2, 8
+FOUND, SECOND_OPCODE, KNOWN = 36, 5, 17
 #: A check that fails goes on with the next step.
-BLOCKED = 5
+BLOCKED = 10
 #: From there to the command's own lines without its words; until its start is noted; each word.
-TAKEN, NOTED, WORD = 26, 19, 6
+TAKEN, NOTED, WORD = 54, 40, 12
 #: From a command's end to the note of it, the rest, and back to the loop.
-RETIRE, RETIRED, AFTER = 6, 14, 5
+RETIRE, RETIRED, AFTER = 13, 28, 10
 #: Semaphores: a check, a wait and a signal without their bits.
-CHECK, WAIT, SIGNAL = 12, 15, 16
+CHECK, WAIT, SIGNAL = 26, 31, 34
 #: A bit that is not in the mask of a check, a positive one, one at zero (less what it spares).
-CHECKED, CHECKED_SET, CHECKED_FAILED = 11, 14, 4
+CHECKED, CHECKED_SET, CHECKED_FAILED = 24, 31, 10
 #: A bit that is not in the mask of a change, and one that is.
-CHANGED, CHANGED_SET = 14, 21
-#: A product's own lines, and cycles of their shifts; where a stride is not 0; where a flag is set.
-PRODUCT, PRODUCT_SHIFTS, STRIDE, FLAG = 113, 15, 8, 3
-#: A move's own lines, and cycles of their shifts; each region after the first; an accumulator.
-MOVE, MOVE_SHIFTS, REGION, STORE_ONLY = 73, 11, 2, 5
+CHANGED, CHANGED_SET = 30, 45
+#: A product's own lines with their shifts; where a stride is not 0; where a flag is set.
+PRODUCT, STRIDE, FLAG = 258, 17 + STEPS - 1, 6
+#: A look whether the last beat has left the array.
+LOOK = 4
+#: A move's own lines with their shifts; each region after the first; an accumulator.
+MOVE, REGION, STORE_ONLY = 166, 5, 11
 #: The way to a move's last run: where there is one run, where the stride is 0, and the product.
-SINGLE, FLAT, SPAN = 6, 8, 18
+SINGLE, FLAT, SPAN = 13, 18, 40 + 2 * (STEPS - 1)
 #: A run of a move, and each word of it.
-RUN, MOVED_WORD = 23, 14
+RUN, MOVED_WORD = 48, 29
 
 
 class CompactMachine:
@@ -78,8 +78,8 @@ class CompactMachine:
     def _left(self, engine: Engine) -> list[Command]:
         return self._streams[engine][len(self.timings[engine]):]
 
-    def _spend(self, instructions: int, cycles: int = 0) -> None:
-        self._time += INSTRUCTION * instructions + cycles
+    def _spend(self, cycles: int) -> None:
+        self._time += cycles
 
     def _step(self, engine: Engine) -> bool:
         """Whether a command ran."""
@@ -98,8 +98,9 @@ class CompactMachine:
             self._change(command.wait, -1)
         self._spend(WORD * (WORDS[engine] - 2) + NOTED)
         start = self._time
-        self._spend(TAKEN - NOTED, move_cycles(command) if isinstance(command, Move)
-                    else product_cycles(command) if isinstance(command, Product) else 0)
+        self._spend(TAKEN - NOTED + (move_cycles(command) if isinstance(command, Move)
+                                     else product_cycles(command)
+                                     if isinstance(command, Product) else 0))
         end = self._time
         if command.signal:
             self._spend(SIGNAL)
@@ -133,16 +134,12 @@ class CompactMachine:
 def product_cycles(command: Product) -> int:
     """From the first of a product's own lines to its end."""
     told = ("wgt0", "acc0", "acc1", "acc2")  # loops of which the array must know that they move
-    instructions, cycles = PRODUCT, PRODUCT_SHIFTS
+    result = PRODUCT + FLAG * (bool(command.left_unsigned) + bool(command.accumulate))
     for name in ("act", "wgt", "acc"):
         for loop in range(3):
             if getattr(command, f"{name}{loop}_stride"):
-                instructions += STRIDE + FLAG * (f"{name}{loop}" in told)
-                cycles += STEPS - 1
-    instructions += FLAG * (bool(command.left_unsigned) + bool(command.accumulate))
-    # The engine looks every second instruction whether the last beat has left the array.
-    looks = -(-(issue_cycles(command) + 4) // 4)
-    return INSTRUCTION * (instructions + 2 * looks) + cycles
+                result += STRIDE + FLAG * (f"{name}{loop}" in told)
+    return result + LOOK * -(-(issue_cycles(command) + 5) // LOOK)
 
 
 def issue_cycles(command: Product) -> int:
@@ -162,18 +159,11 @@ def move_cycles(command: Move) -> int:
     """From the first of a move's own lines to its end."""
     regions = (Region.ACT, Region.WGT, Region.VEC, Region.CONST, Region.ACC)
     place = regions.index(Region(command.region))
-    instructions = MOVE + REGION * place + STORE_ONLY * (command.region == Region.ACC)
-    cycles = MOVE_SHIFTS
+    result = MOVE + REGION * place + STORE_ONLY * (command.region == Region.ACC)
     for stride in (command.ext_stride, command.stride):
-        if command.rows == 1:
-            instructions += SINGLE
-        elif not stride:
-            instructions += FLAT
-        else:
-            instructions += SPAN
-            cycles += 2 * (STEPS - 1)
+        result += SINGLE if command.rows == 1 else SPAN if stride else FLAT
     words = command.row_bytes // 4
-    return INSTRUCTION * (instructions + command.rows * (RUN + MOVED_WORD * words)) + cycles
+    return result + command.rows * (RUN + MOVED_WORD * words)
 
 
 def estimate_compact(config: Config, streams: Mapping[Engine, Sequence[Command]],

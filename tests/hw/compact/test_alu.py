@@ -2,7 +2,7 @@
 import random
 
 from systolith.hw.compact.alu import Alu
-from systolith.hw.compact.instructions import Op
+from systolith.hw.compact.instructions import Op, executed
 from tests.hw.sdram.simulated import simulate
 
 WORD = (1 << 32) - 1
@@ -21,7 +21,7 @@ class Driver:
     async def do(self, op, operand=0):
         """Cycles that it took."""
         inverted = WORD if op in (Op.SUB, Op.CMP) else 0
-        self.context.set(self.dut.op, 1 << op)
+        self.context.set(self.dut.op, executed(op))
         self.context.set(self.dut.operand, (operand & WORD) ^ inverted)
         for cycles in range(1, 40):
             done = self.context.get(self.dut.done)
