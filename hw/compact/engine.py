@@ -10,6 +10,7 @@ from systolith.hw.compact.instructions import (
     OUT_COUNT,
     OUT_STATUS,
     REGISTERS,
+    SOURCES,
     Condition,
     Op,
     Source,
@@ -24,7 +25,8 @@ class Engine(wiring.Component):
 
     In the first its register is read. In the second the operand is chosen, a branch decided, and
     ``ST`` done; the address of the next instruction goes to the code. All other operations are
-    executed during the next instruction's first cycle, which lasts until they are done.
+    executed during the next instruction's first cycle, which lasts until they are done; ``RD``
+    takes a cycle after that of the memory.
 
     Reads of STATUS are answered beside the microprogram, so polling costs no time.
 
@@ -67,6 +69,7 @@ class Engine(wiring.Component):
         self._op = Signal(len(Op))  # what is executed
         self._operand = Signal(32)
         self._done = Signal()
+        self._read = Signal()  # the memory has taken the address, and now the word is there
         self._return = Signal(CODE_BITS)
         self._cycles = Signal(32)
         self._status = Signal(32)
@@ -112,7 +115,8 @@ class Engine(wiring.Component):
                     m.d.comb += taken.eq(value)
         m.d.comb += [
             after.eq(here + 1),
-            following.eq(Mux(self._is(Op.GO), self._alu.a, Mux(taken, word, after))),
+            following.eq(Mux(taken, word, Mux(self._is(Op.GO), self._alu.a,
+                                              Mux(self._is(Op.RET), self._return, after)))),
         ]
         with m.If(~started):
             m.d.comb += following.eq(0)
@@ -143,14 +147,13 @@ class Engine(wiring.Component):
         """The register, or what stands for it."""
         request = self.host_request.p
         special = {
-            Source.MEMORY: self.access.read_data,
             Source.HOST_ADDRESS: Cat(request.address, request.write),
             Source.HOST_DATA: request.data, Source.CYCLES: self._cycles,
             Source.RETURN: self._return, Source.FRACTION: self._alu.fraction,
         }
         result = Signal(32)
         m.d.comb += result.eq(register)
-        with m.If(self._word[4:8] == Source.MEMORY >> 4):
+        with m.If(self._word[4:8] == SOURCES >> 4):
             with m.Switch(self._word[:3]):
                 for source, value in special.items():
                     with m.Case(source & 7):
@@ -179,7 +182,9 @@ class Engine(wiring.Component):
         with m.If(self._late):
             m.d.sync += beyond.eq(self._word)
         m.d.comb += [alu.op.eq(self._op), alu.operand.eq(self._operand),
-                     self._done.eq(alu.done & (self.access.ready | ~self.access.valid)),
+                     alu.loaded.eq(self.access.read_data),
+                     self._done.eq(alu.done & (self.access.ready | ~self.access.valid)
+                                   & ~(self._op[Op.RD] & ~self._read)),
                      self.place.eq(beyond), self.data.eq(alu.a),
                      self.setup.eq(self._op[Op.OUT] & ~(beyond & (OUT_COUNT | OUT_STATUS)).any())]
         with m.If(self._op[Op.OUT] & (beyond & OUT_COUNT).any()):
@@ -193,8 +198,10 @@ class Engine(wiring.Component):
         access, a, op = self.access, self._alu.a, self._op
         half, byte = op[Op.WRH], op[Op.WRB]
         place = self._operand[:2]
+        m.d.sync += self._read.eq(op[Op.RD] & access.valid & access.ready)
         m.d.comb += [
-            access.valid.eq(op[Op.RD] | op[Op.WRW] | half | byte), access.write.eq(~op[Op.RD]),
+            access.valid.eq((op[Op.RD] & ~self._read) | op[Op.WRW] | half | byte),
+            access.write.eq(~op[Op.RD]),
             access.address.eq(self._operand),
             access.data.eq(Cat(a[:8], Mux(byte, a[:8], a[8:16]),
                                Mux(half | byte, a[:8], a[16:24]),
