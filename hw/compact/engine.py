@@ -12,6 +12,7 @@ from systolith.hw.compact.instructions import (
     OUT_COUNT,
     OUT_STATUS,
     REGISTERS,
+    SOURCES,
     Condition,
     Group,
     Op,
@@ -29,8 +30,8 @@ class Engine(wiring.Component):
     In the first its register is read, and what it needs is decoded. In the second the operand is
     chosen and ``ST`` done; the address of the next instruction goes to the code. All other
     operations are executed during the next instruction's first cycle, which lasts until they are
-    done. Whether a branch is taken is found before its second cycle: where it asks what the
-    operation before it made, in a cycle in between.
+    done; ``RD`` takes a cycle after that of the memory. Whether a branch is taken is found before
+    its second cycle: where it asks what the operation before it made, in a cycle in between.
 
     Reads of STATUS are answered beside the microprogram, so polling costs no time.
 
@@ -73,6 +74,7 @@ class Engine(wiring.Component):
         self._op = Signal(EXECUTED_BITS)  # what is executed
         self._operand = Signal(32)
         self._done = Signal()
+        self._read = Signal()  # the memory has taken the address, and now the word is there
         self._return = Signal(CODE_BITS)
         self._cycles = Signal(32)
         self._status = Signal(32)
@@ -106,20 +108,21 @@ class Engine(wiring.Component):
             data=MemoryData(shape=16, depth=1 << CODE_BITS, init=self._code))
         here = Signal(CODE_BITS)
         following = Signal(CODE_BITS)
-        after = Signal(CODE_BITS)
         started = Signal()
-        taken, goes = Signal(), Signal()  # from the cycle before
+        # From the cycle before: where the next one is, and whether it is elsewhere.
+        after, taken, goes = Signal(CODE_BITS), Signal(), Signal()
         asks, asked = Signal(), Signal()  # a branch asks A or its flags; they were there
         word = self._word
         instance.read_port(domain="sync", addr=following, data=word, en=self._late | ~started,
                            transparent_for=())
-        m.d.sync += [taken.eq(0), goes.eq(self._is(Op.GO)), asked.eq(~self._late & self._done)]
+        m.d.sync += [taken.eq(0), goes.eq(self._is(Op.GO)), asked.eq(~self._late & self._done),
+                     after.eq(Mux(self._is(Op.RET), self._return, here + 1))]
         with m.Switch(word[11:]):
             for condition, value in self._conditions(m).items():
                 with m.Case(1 << 4 | condition):
                     m.d.sync += taken.eq(value)
         m.d.comb += [
-            asks.eq(word[15] & (word[11:15] >= Condition.ZERO)), after.eq(here + 1),
+            asks.eq(word[15] & (word[11:15] >= Condition.ZERO)),
             following.eq(Mux(goes, self._alu.a, Mux(taken, word, after))),
         ]
         with m.If(~started):
@@ -152,22 +155,20 @@ class Engine(wiring.Component):
         special = Signal()
         # What does not change with the operation that is executed can be fetched before it ends.
         early = Signal(32)
-        uses = {name: Signal(name=f"uses_{name}") for name in ("register", "memory", "fraction")}
+        uses_register, uses_fraction = Signal(), Signal()
         source = self._word[:8]
-        m.d.comb += special.eq(self._word[4:8] == Source.MEMORY >> 4)
+        m.d.comb += special.eq(self._word[4:8] == SOURCES >> 4)
         m.d.sync += [
-            early.eq(0), uses["register"].eq(~special),
-            uses["memory"].eq(special & (source[:3] == Source.MEMORY & 7)),
-            uses["fraction"].eq(special & (source[:3] == Source.FRACTION & 7)),
+            early.eq(0), uses_register.eq(~special),
+            uses_fraction.eq(special & (source[:3] == Source.FRACTION & 7)),
         ]
         with m.If(special):
             with m.Switch(source[:3]):
                 for number, value in self._early_sources().items():
                     with m.Case(number & 7):
                         m.d.sync += early.eq(value)
-        return ((register & uses["register"].replicate(32))
-                | (self.access.read_data & uses["memory"].replicate(32))
-                | (self._alu.fraction & uses["fraction"].replicate(16)) | early)
+        return ((register & uses_register.replicate(32))
+                | (self._alu.fraction & uses_fraction.replicate(16)) | early)
 
     def _early_sources(self):
         request = self.host_request.p
@@ -204,7 +205,9 @@ class Engine(wiring.Component):
         with m.If(self._late):
             m.d.sync += beyond.eq(self._word)
         m.d.comb += [alu.op.eq(self._op), alu.operand.eq(self._operand),
-                     self._done.eq(alu.done & (self.access.ready | ~self.access.valid)),
+                     alu.loaded.eq(self.access.read_data),
+                     self._done.eq(alu.done & (self.access.ready | ~self.access.valid)
+                                   & ~(self._op[Op.RD] & ~self._read)),
                      self.place.eq(beyond), self.data.eq(alu.a),
                      self.setup.eq(self._op[Op.OUT] & ~(beyond & (OUT_COUNT | OUT_STATUS)).any())]
         with m.If(self._op[Op.OUT] & (beyond & OUT_COUNT).any()):
@@ -218,8 +221,9 @@ class Engine(wiring.Component):
         access, a, op = self.access, self._alu.a, self._op
         half, byte = op[Op.WRH], op[Op.WRB]
         place = self._operand[:2]
+        m.d.sync += self._read.eq(op[Op.RD] & access.valid & access.ready)
         m.d.comb += [
-            access.valid.eq(op[Group.ACCESSING]), access.write.eq(~op[Op.RD]),
+            access.valid.eq(op[Group.ACCESSING] & ~self._read), access.write.eq(~op[Op.RD]),
             access.address.eq(self._operand),
             access.data.eq(Cat(a[:8], Mux(byte, a[:8], a[8:16]),
                                Mux(half | byte, a[:8], a[16:24]),

@@ -16,11 +16,12 @@ class Op(enum.IntEnum):
     ``LD``, ``AND``, ``OR``: A = B, A & B, A | B. ``ADD``, ``SUB``, ``CMP`` (SUB that keeps A) set
     carry (of ``SUB``: no borrow) and less. ``ST``: register = A. ``SETM``: M = B. ``SETN``: N = B.
     ``MUL``: N times, at least once, add B where the lowest bit of M is set, and shift ``A:M``
-    right. ``SHR``, ``SHL``: shift ``A:M`` N times, at least once. ``RD``: read the memory at B,
-    which is the source ``MEMORY`` for the next instruction alone. ``WRW``, ``WRH``, ``WRB``: write
-    A, its half or byte, at B. ``OUT``: A to the place of the array that the register field names.
-    ``ACK``: the host's request is done. ``REPLY``: so it is, and A is the answer. ``GO``: go on at
-    the address in A.
+    right. ``SHR``, ``SHL``: shift ``A:M`` N times, at least once. ``ROUND``: A rounded by what is
+    right of it, half to even, with the flags of a sum; right of it are M and what ``SHR`` has
+    shifted out of M since the last ``SETN``. ``RD``: A = the memory at B. ``WRW``, ``WRH``,
+    ``WRB``: write A, its half or byte, at B. ``OUT``: A to the place of the array that the register
+    field names. ``ACK``: the host's request is done. ``REPLY``: so it is, and A is the answer.
+    ``GO``: go on at the address in A. ``RET``: go on after the last ``CALL``.
     """
 
     LD = 0
@@ -43,6 +44,8 @@ class Op(enum.IntEnum):
     ACK = 17
     REPLY = 18
     GO = 19
+    ROUND = 20
+    RET = 21
 
 
 class Group(enum.IntEnum):
@@ -59,6 +62,7 @@ class Group(enum.IntEnum):
     MASKING = len(Op) + 6
     CHANGING = len(Op) + 7
     ACCESSING = len(Op) + 8
+    FLAGGING = len(Op) + 9
 
 
 #: The operations of each group. The sum goes into A with ``SUMMING``; ``LOADING`` and ``MASKING``
@@ -66,13 +70,15 @@ class Group(enum.IntEnum):
 GROUPS = {
     Group.ADDING: (Op.ADD, Op.SUB, Op.CMP),
     Group.INVERTED: (Op.SUB, Op.CMP),
-    Group.SUMMING: (Op.ADD, Op.SUB),
+    Group.SUMMING: (Op.ADD, Op.SUB, Op.ROUND),
     Group.RIGHT: (Op.MUL, Op.SHR),
     Group.REPEATED: (Op.MUL, Op.SHR, Op.SHL),
     Group.LOADING: (Op.LD, Op.OR),
     Group.MASKING: (Op.AND, Op.OR),
-    Group.CHANGING: (Op.LD, Op.AND, Op.OR, Op.ADD, Op.SUB, Op.MUL, Op.SHR, Op.SHL),
+    Group.CHANGING: (Op.LD, Op.AND, Op.OR, Op.ADD, Op.SUB, Op.MUL, Op.SHR, Op.SHL, Op.ROUND,
+                     Op.RD),
     Group.ACCESSING: (Op.RD, Op.WRW, Op.WRH, Op.WRB),
+    Group.FLAGGING: (Op.ADD, Op.SUB, Op.CMP, Op.ROUND),
 }
 #: Bits of what is executed.
 EXECUTED_BITS = len(Op) + len(Group)
@@ -91,10 +97,13 @@ class View(enum.IntEnum):
     HIGH = 2
 
 
+#: The first register that is none, but a source.
+SOURCES = 0xF0
+
+
 class Source(enum.IntEnum):
     """Registers that are no registers."""
 
-    MEMORY = 0xF0
     HOST_ADDRESS = 0xF1
     HOST_DATA = 0xF2
     CYCLES = 0xF3
