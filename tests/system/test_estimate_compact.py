@@ -131,10 +131,10 @@ def test_a_table_is_exact(device, command):
 
 
 def test_a_layer_with_attention_is_near(device):
-    """Data decide some steps, and the engine takes the commands that do not fit the queues."""
+    """Data decide some steps; the engine serves the host, as not all commands fit the queues."""
     model = load_model("mathformer-mul")
     layer = prepare_layer(model, 0, model.encode("7*8="), CONFIG)
     result = layer.compiled.run(device, layer.x, layer.h)
     assert result.bit_exact
     expected = estimate(CONFIG, layer.compiled.program.commands).cycles
-    assert expected == pytest.approx(result.counters.cycles, rel=0.1)
+    assert expected == pytest.approx(result.counters.cycles, rel=0.12)
