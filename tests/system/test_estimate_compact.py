@@ -91,11 +91,11 @@ def test_commands_that_wait_for_each_other_are_stuck():
         estimate(CONFIG, {Engine.MATRIX: [Product(count0=1, count1=1, count2=1, wait=1)]})
 
 
-#: A pass on data of the usual kind: every element is 1000, every scale word 40000 / 2**24.
+#: A pass on data of the usual kind: elements of 8, constants of 3, scale words of 40000 / 2**24.
 USUAL = {
     "plain": {}, "rows": {"rows": 9, "beats": 1}, "vector memory": {"source": Source.VEC},
     "columns": {"addend": Addend.COLUMN, "scale": Scale.COLUMN},
-    "row": {"addend": Addend.ROW, "row_scale": 1},
+    "row": {"addend": Addend.ROW, "row_read": 64}, "row's scale": {"row_scale": 1},
     "both": {"scale": Scale.COLUMN, "row_scale": 1},
     "tensor": {"scale": Scale.TENSOR, "multiplier": 40000, "shift": 21},
     "tensor and row": {"scale": Scale.TENSOR, "multiplier": 40000, "shift": 16, "row_scale": 1},
@@ -112,14 +112,14 @@ USUAL = {
 
 @pytest.mark.parametrize("name", USUAL)
 def test_a_usual_pass_is_exact(device, name):
-    device.write(Region.VEC, 0, np.full(4000, 1000, "<i2").tobytes())
-    device.write(Region.ROW, 0, np.full(64, 24 << 16 | 40000, "<u4").tobytes())
-    device.write(Region.CONST, 0, np.tile(np.array([5, 24 << 16 | 40000], "<u4"), 64).tobytes())
+    device.write(Region.VEC, 0, np.full(4000, 8, "<i2").tobytes())
+    device.write(Region.ROW, 0, np.repeat(np.array([24 << 16 | 40000, 3], "<u4"), 64).tobytes())
+    device.write(Region.CONST, 0, np.tile(np.array([3, 24 << 16 | 40000], "<u4"), 64).tobytes())
     device.write(Region.ACT, 0, bytes([1] * 4096))
-    device.write(Region.WGT, 0, bytes([125] * 1024))
+    device.write(Region.WGT, 0, bytes([1] * 1024))
     fill = Product(count0=512, count1=1, count2=1, acc0_stride=1)
     work = Pass(**{"rows": 3, "beats": 5, "valid": 9, "source_row_stride": 5, "multiplier": 1,
-                   "source_tile_stride": 1, "stream_row_stride": 5, "row_write": 100,
+                   "source_tile_stride": 1, "stream_row_stride": 5, "row_write": 200,
                    "sink_row_stride": 1, "sink_tile_stride": 3} | USUAL[name])
     same(device, {Engine.MATRIX: [fill]})
     same(device, {Engine.VECTOR: [work]})
@@ -131,10 +131,10 @@ def test_a_table_is_exact(device, command):
 
 
 def test_a_layer_with_attention_is_near(device):
-    """Data decide some steps, and the engine takes the commands that do not fit the queues."""
+    """Data decide some steps; the engine serves the host, as not all commands fit the queues."""
     model = load_model("mathformer-mul")
     layer = prepare_layer(model, 0, model.encode("7*8="), CONFIG)
     result = layer.compiled.run(device, layer.x, layer.h)
     assert result.bit_exact
     expected = estimate(CONFIG, layer.compiled.program.commands).cycles
-    assert expected == pytest.approx(result.counters.cycles, rel=0.1)
+    assert expected == pytest.approx(result.counters.cycles, rel=0.12)

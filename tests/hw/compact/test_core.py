@@ -134,8 +134,7 @@ def test_random_passes(pair, seed):
     rng = np.random.default_rng(seed)
     if seed % 5 == 0:
         pair.fill(rng)
-    for command in random_commands(CONFIG, rng, 10):
-        pair.run(command)
+    pair.run(*random_commands(CONFIG, rng, 10))
 
 
 @pytest.mark.parametrize("source", Source)
