@@ -235,11 +235,11 @@ class Config:
             raise ConfigError(f"a compact core is alone on its chip, but a mesh of "
                               f"{self.mesh_width} x {self.mesh_height} has {self.cores} cores")
         shared = sum(self.region_bytes(region) for region in COMPACT_SHARED) + self.ext_bytes
-        # Three queues end with part of a command; registers and semaphores.
-        shared += 4 * (3 * (self.queue_depth + 10) + 80)
+        # Three queues end with part of a command; registers and semaphores; function tables.
+        shared += 4 * (3 * (self.queue_depth + 10) + 80) + 8 * TABLE_SEGMENTS * self.tables
         if shared > COMPACT_BYTES:
             raise ConfigError(
-                f"weights, vector memory, constants, external memory and queues of a "
+                f"weights, vector memory, constants, external memory, queues and tables of a "
                 f"compact core have {COMPACT_BYTES} bytes together, not {shared}: lower a depth")
 
     def _check(self, field, low, high, *, power=False):

@@ -4,7 +4,7 @@ from systolith.hw.boards.pin import Pin
 
 ICEBREAKER = Board(
     name="icebreaker", title="iCEBreaker", family="ice40", device="up5k", package="sg48",
-    oscillator_mhz=12, clock_mhz=24, config="ice40up5k",
+    oscillator_mhz=12, clock_mhz=36, config="ice40up5k",
     pll_pad=True, clock=Pin("35"), rx=Pin("6", ("-pullup yes",)), tx=Pin("9"),
     ready=Pin("37", inverted=True), fault=Pin("11", inverted=True),
     flash=("iceprog",),

@@ -2,8 +2,10 @@
 
 A line is ``label:``, or an operation with its operand, or a branch with its target; ``#`` starts
 a comment. An operand is the name of a register (it exists by being named), a constant ``=5``,
-``=NAME`` or ``=&label`` (a register that holds it), or a source such as ``memory``; ``.lo``
-and ``.hi`` after it give its lower or upper half, without a sign. ``out`` takes a number or name.
+``=NAME`` or ``=&label`` (a register that holds it, one for all that are equal), or a source such
+as ``cycles``; ``.lo`` and ``.hi`` after it give its lower or upper half, without a sign. ``out``
+takes a number or name.
+``name NEW OLD`` gives a register a second name, for another use.
 """
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,6 +13,7 @@ from dataclasses import dataclass
 from systolith.hw.compact.instructions import (
     CODE_BITS,
     REGISTERS,
+    SOURCES,
     Condition,
     Op,
     Source,
@@ -28,7 +31,7 @@ _OPS = {op.name.lower(): op for op in Op}
 _VIEWS = {"lo": View.LOW, "hi": View.HIGH}
 _SOURCES = {source.name.lower(): source for source in Source}
 #: Operations without an operand.
-_ALONE = ("shr", "shl", "ack", "reply", "go")
+_ALONE = ("shr", "shl", "ack", "reply", "go", "ret", "round")
 
 
 class AssemblyError(ValueError):
@@ -66,12 +69,13 @@ class _Assembly:
         if len(lines) > 1 << CODE_BITS:
             raise AssemblyError(f"{len(lines)} instructions, but {1 << CODE_BITS} fit")
         code = tuple(self._instruction(*line) for line in lines)
-        if len(self._registers) > Source.MEMORY:
-            raise AssemblyError(f"{len(self._registers)} registers, but there are {Source.MEMORY}")
+        used = len(set(self._registers.values()))
+        if used > SOURCES:
+            raise AssemblyError(f"{used} registers, but there are {SOURCES}")
         constants = [0] * REGISTERS
         for name, register in self._registers.items():
             if name.startswith("="):
-                constants[register] = self._constant(name[1:]) & 0xFFFFFFFF
+                constants[register] = int(name[1:])
         return Assembled(code, tuple(constants), self._labels)
 
     def _lines(self, source: str) -> list[tuple[int, list[str]]]:
@@ -84,9 +88,20 @@ class _Assembly:
                 if label in self._labels:
                     raise AssemblyError(f"line {number}: label {label} is there twice")
                 self._labels[label] = len(result)
-            if words:
+            if words[:1] == ["name"]:
+                self._rename(number, words)
+            elif words:
                 result.append((number, words))
         return result
+
+    def _rename(self, number: int, words: list[str]) -> None:
+        _, new, old = words
+        if new in self._registers:
+            raise AssemblyError(f"line {number}: register {new} is there already")
+        self._registers[new] = self._register(old)
+
+    def _register(self, name: str) -> int:
+        return self._registers.setdefault(name, len(set(self._registers.values())))
 
     def _instruction(self, number: int, words: list[str]) -> int:
         try:
@@ -111,7 +126,9 @@ class _Assembly:
         bits = (_VIEWS[view] if dot else View.WORD) << 8
         if name in _SOURCES:
             return bits | _SOURCES[name]
-        return bits | self._registers.setdefault(name, len(self._registers))
+        if name.startswith("="):
+            name = f"={self._constant(name[1:]) & 0xFFFFFFFF}"
+        return bits | self._register(name)
 
     def _constant(self, text: str) -> int:
         return self._labels[text[1:]] if text.startswith("&") else self._value(text)

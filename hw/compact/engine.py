@@ -7,10 +7,14 @@ from amaranth.lib.wiring import In, Out
 from systolith.hw.compact.alu import Alu
 from systolith.hw.compact.instructions import (
     CODE_BITS,
+    EXECUTED_BITS,
+    GROUPS,
     OUT_COUNT,
     OUT_STATUS,
     REGISTERS,
+    SOURCES,
     Condition,
+    Group,
     Op,
     Source,
     View,
@@ -20,11 +24,14 @@ from systolith.hw.host import HostRequest
 
 
 class Engine(wiring.Component):
-    """Two cycles an instruction; more where it repeats or waits for a memory.
+    """Two cycles an instruction, three a branch that asks A or its flags; more where it repeats or
+    waits for a memory.
 
-    In the first its register is read. In the second the operand is chosen, a branch decided, and
-    ``ST`` done; the address of the next instruction goes to the code. All other operations are
-    executed during the next instruction's first cycle, which lasts until they are done.
+    In the first its register is read, and what it needs is decoded. In the second the operand is
+    chosen and ``ST`` done; the address of the next instruction goes to the code. All other
+    operations are executed during the next instruction's first cycle, which lasts until they are
+    done; ``RD`` takes a cycle after that of the memory. Whether a branch is taken is found before
+    its second cycle: where it asks what the operation before it made, in a cycle in between.
 
     Reads of STATUS are answered beside the microprogram, so polling costs no time.
 
@@ -64,9 +71,10 @@ class Engine(wiring.Component):
         m.submodules.alu = self._alu = Alu()
         self._word = Signal(16)  # the instruction
         self._late = Signal()  # its second cycle
-        self._op = Signal(len(Op))  # what is executed
+        self._op = Signal(EXECUTED_BITS)  # what is executed
         self._operand = Signal(32)
         self._done = Signal()
+        self._read = Signal()  # the memory has taken the address, and now the word is there
         self._return = Signal(CODE_BITS)
         self._cycles = Signal(32)
         self._status = Signal(32)
@@ -100,19 +108,22 @@ class Engine(wiring.Component):
             data=MemoryData(shape=16, depth=1 << CODE_BITS, init=self._code))
         here = Signal(CODE_BITS)
         following = Signal(CODE_BITS)
-        after = Signal(CODE_BITS)
         started = Signal()
-        taken = Signal()
+        # From the cycle before: where the next one is, and whether it is elsewhere.
+        after, taken, goes = Signal(CODE_BITS), Signal(), Signal()
+        asks, asked = Signal(), Signal()  # a branch asks A or its flags; they were there
         word = self._word
         instance.read_port(domain="sync", addr=following, data=word, en=self._late | ~started,
                            transparent_for=())
+        m.d.sync += [taken.eq(0), goes.eq(self._is(Op.GO)), asked.eq(~self._late & self._done),
+                     after.eq(Mux(self._is(Op.RET), self._return, here + 1))]
         with m.Switch(word[11:]):
             for condition, value in self._conditions(m).items():
                 with m.Case(1 << 4 | condition):
-                    m.d.comb += taken.eq(value)
+                    m.d.sync += taken.eq(value)
         m.d.comb += [
-            after.eq(here + 1),
-            following.eq(Mux(self._is(Op.GO), self._alu.a, Mux(taken, word, after))),
+            asks.eq(word[15] & (word[11:15] >= Condition.ZERO)),
+            following.eq(Mux(goes, self._alu.a, Mux(taken, word, after))),
         ]
         with m.If(~started):
             m.d.comb += following.eq(0)
@@ -122,7 +133,7 @@ class Engine(wiring.Component):
             with m.If(word[11:] == (1 << 4 | Condition.CALL)):
                 m.d.sync += self._return.eq(after)
         with m.Else():
-            m.d.sync += self._late.eq(self._done)
+            m.d.sync += self._late.eq(self._done & (~asks | asked))
 
     def _conditions(self, m):
         """Those of host and array come a cycle late, which is soon enough."""
@@ -140,35 +151,50 @@ class Engine(wiring.Component):
         }
 
     def _source(self, m, register):
-        """The register, or what stands for it."""
+        """The register, or what stands for it; the choice was decoded in the cycle before."""
+        special = Signal()
+        # What does not change with the operation that is executed can be fetched before it ends.
+        early = Signal(32)
+        uses_register, uses_fraction = Signal(), Signal()
+        source = self._word[:8]
+        m.d.comb += special.eq(self._word[4:8] == SOURCES >> 4)
+        m.d.sync += [
+            early.eq(0), uses_register.eq(~special),
+            uses_fraction.eq(special & (source[:3] == Source.FRACTION & 7)),
+        ]
+        with m.If(special):
+            with m.Switch(source[:3]):
+                for number, value in self._early_sources().items():
+                    with m.Case(number & 7):
+                        m.d.sync += early.eq(value)
+        return ((register & uses_register.replicate(32))
+                | (self._alu.fraction & uses_fraction.replicate(16)) | early)
+
+    def _early_sources(self):
         request = self.host_request.p
-        special = {
-            Source.MEMORY: self.access.read_data,
+        return {
             Source.HOST_ADDRESS: Cat(request.address, request.write),
             Source.HOST_DATA: request.data, Source.CYCLES: self._cycles,
-            Source.RETURN: self._return, Source.FRACTION: self._alu.fraction,
+            Source.RETURN: self._return,
         }
-        result = Signal(32)
-        m.d.comb += result.eq(register)
-        with m.If(self._word[4:8] == Source.MEMORY >> 4):
-            with m.Switch(self._word[:3]):
-                for source, value in special.items():
-                    with m.Case(source & 7):
-                        m.d.comb += result.eq(value)
-        return result
 
     def _view(self, m, source):
-        view = Signal(View)
-        m.d.comb += view.eq(self._word[8:10])
-        low = Mux(view == View.HIGH, source[16:], source[:16])
-        return Cat(low, source[16:] & (view == View.WORD).replicate(16))
+        """The part of it that the instruction wants, inverted where it is subtracted."""
+        view = self._word[8:10]
+        high, whole, inverted = (Signal(name=name) for name in ("high", "whole", "inverted"))
+        m.d.sync += [
+            high.eq(view == View.HIGH), whole.eq(view == View.WORD),
+            inverted.eq(self._is(Op.SUB) | self._is(Op.CMP)),
+        ]
+        low = Mux(high, source[16:], source[:16])
+        return Cat(low, source[16:] & whole.replicate(16)) ^ inverted.replicate(32)
 
     def _decode(self, m, operand):
         """What is executed in the next cycles."""
-        inverted = self._is(Op.SUB) | self._is(Op.CMP)
+        ops = [self._is(op) for op in Op]
+        groups = [Cat(ops[op] for op in GROUPS[group]).any() for group in Group]
         with m.If(self._late):
-            m.d.sync += [self._operand.eq(operand ^ inverted.replicate(32)),
-                         self._op.eq(Cat(self._is(op) for op in Op))]
+            m.d.sync += [self._operand.eq(operand), self._op.eq(Cat(*ops, *groups))]
         with m.Elif(self._done):
             m.d.sync += self._op.eq(0)
 
@@ -179,7 +205,9 @@ class Engine(wiring.Component):
         with m.If(self._late):
             m.d.sync += beyond.eq(self._word)
         m.d.comb += [alu.op.eq(self._op), alu.operand.eq(self._operand),
-                     self._done.eq(alu.done & (self.access.ready | ~self.access.valid)),
+                     alu.loaded.eq(self.access.read_data),
+                     self._done.eq(alu.done & (self.access.ready | ~self.access.valid)
+                                   & ~(self._op[Op.RD] & ~self._read)),
                      self.place.eq(beyond), self.data.eq(alu.a),
                      self.setup.eq(self._op[Op.OUT] & ~(beyond & (OUT_COUNT | OUT_STATUS)).any())]
         with m.If(self._op[Op.OUT] & (beyond & OUT_COUNT).any()):
@@ -193,8 +221,9 @@ class Engine(wiring.Component):
         access, a, op = self.access, self._alu.a, self._op
         half, byte = op[Op.WRH], op[Op.WRB]
         place = self._operand[:2]
+        m.d.sync += self._read.eq(op[Op.RD] & access.valid & access.ready)
         m.d.comb += [
-            access.valid.eq(op[Op.RD] | op[Op.WRW] | half | byte), access.write.eq(~op[Op.RD]),
+            access.valid.eq(op[Group.ACCESSING] & ~self._read), access.write.eq(~op[Op.RD]),
             access.address.eq(self._operand),
             access.data.eq(Cat(a[:8], Mux(byte, a[:8], a[8:16]),
                                Mux(half | byte, a[:8], a[16:24]),
@@ -209,8 +238,9 @@ class Engine(wiring.Component):
         m.d.sync += [
             self._seen.eq(request.valid & ~request.ready),
             self._polled.eq(Cat(request.p.address, request.p.write) == self._status_address)]
-        m.d.comb += [answers.eq(self._seen & self._polled & ~response.valid),
-                     request.ready.eq(self._op[Op.ACK] | self._op[Op.REPLY] | answers)]
+        m.d.comb += answers.eq(self._seen & self._polled & ~response.valid)
+        # A register: the host's side has much to do with it in the same cycle.
+        m.d.sync += request.ready.eq(self._op[Op.ACK] | self._op[Op.REPLY] | answers)
         with m.If(response.ready):
             m.d.sync += response.valid.eq(0)
         with m.If(answers | self._op[Op.REPLY]):

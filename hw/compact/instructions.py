@@ -16,11 +16,12 @@ class Op(enum.IntEnum):
     ``LD``, ``AND``, ``OR``: A = B, A & B, A | B. ``ADD``, ``SUB``, ``CMP`` (SUB that keeps A) set
     carry (of ``SUB``: no borrow) and less. ``ST``: register = A. ``SETM``: M = B. ``SETN``: N = B.
     ``MUL``: N times, at least once, add B where the lowest bit of M is set, and shift ``A:M``
-    right. ``SHR``, ``SHL``: shift ``A:M`` N times, at least once. ``RD``: read the memory at B,
-    which is the source ``MEMORY`` for the next instruction alone. ``WRW``, ``WRH``, ``WRB``: write
-    A, its half or byte, at B. ``OUT``: A to the place of the array that the register field names.
-    ``ACK``: the host's request is done. ``REPLY``: so it is, and A is the answer. ``GO``: go on at
-    the address in A.
+    right. ``SHR``, ``SHL``: shift ``A:M`` N times, at least once. ``ROUND``: A rounded by what is
+    right of it, half to even, with the flags of a sum; right of it are M and what ``SHR`` has
+    shifted out of M since the last ``SETN``. ``RD``: A = the memory at B. ``WRW``, ``WRH``,
+    ``WRB``: write A, its half or byte, at B. ``OUT``: A to the place of the array that the register
+    field names. ``ACK``: the host's request is done. ``REPLY``: so it is, and A is the answer.
+    ``GO``: go on at the address in A. ``RET``: go on after the last ``CALL``.
     """
 
     LD = 0
@@ -43,6 +44,49 @@ class Op(enum.IntEnum):
     ACK = 17
     REPLY = 18
     GO = 19
+    ROUND = 20
+    RET = 21
+
+
+class Group(enum.IntEnum):
+    """Several operations that have something in common. What is executed is a bit for each
+    operation and, behind these, one for each group: their registers spare the slow paths a level
+    of logic."""
+
+    ADDING = len(Op)
+    INVERTED = len(Op) + 1
+    SUMMING = len(Op) + 2
+    RIGHT = len(Op) + 3
+    REPEATED = len(Op) + 4
+    LOADING = len(Op) + 5
+    MASKING = len(Op) + 6
+    CHANGING = len(Op) + 7
+    ACCESSING = len(Op) + 8
+    FLAGGING = len(Op) + 9
+
+
+#: The operations of each group. The sum goes into A with ``SUMMING``; ``LOADING`` and ``MASKING``
+#: encode ``LD``, ``AND`` and ``OR``, one of them each, and both; ``CHANGING`` writes A.
+GROUPS = {
+    Group.ADDING: (Op.ADD, Op.SUB, Op.CMP),
+    Group.INVERTED: (Op.SUB, Op.CMP),
+    Group.SUMMING: (Op.ADD, Op.SUB, Op.ROUND),
+    Group.RIGHT: (Op.MUL, Op.SHR),
+    Group.REPEATED: (Op.MUL, Op.SHR, Op.SHL),
+    Group.LOADING: (Op.LD, Op.OR),
+    Group.MASKING: (Op.AND, Op.OR),
+    Group.CHANGING: (Op.LD, Op.AND, Op.OR, Op.ADD, Op.SUB, Op.MUL, Op.SHR, Op.SHL, Op.ROUND,
+                     Op.RD),
+    Group.ACCESSING: (Op.RD, Op.WRW, Op.WRH, Op.WRB),
+    Group.FLAGGING: (Op.ADD, Op.SUB, Op.CMP, Op.ROUND),
+}
+#: Bits of what is executed.
+EXECUTED_BITS = len(Op) + len(Group)
+
+
+def executed(op: Op) -> int:
+    """The bits of an operation and its groups."""
+    return 1 << op | sum(1 << group for group, ops in GROUPS.items() if op in ops)
 
 
 class View(enum.IntEnum):
@@ -53,10 +97,13 @@ class View(enum.IntEnum):
     HIGH = 2
 
 
+#: The first register that is none, but a source.
+SOURCES = 0xF0
+
+
 class Source(enum.IntEnum):
     """Registers that are no registers."""
 
-    MEMORY = 0xF0
     HOST_ADDRESS = 0xF1
     HOST_DATA = 0xF2
     CYCLES = 0xF3
@@ -65,18 +112,19 @@ class Source(enum.IntEnum):
 
 
 class Condition(enum.IntEnum):
-    """When a branch is taken. ``CALL`` always, and it keeps the address after it."""
+    """When a branch is taken. ``CALL`` always, and it keeps the address after it. From ``ZERO``
+    on it depends on A or a flag, and takes a cycle more."""
 
     ALWAYS = 0
     CALL = 1
-    ZERO = 2
-    NONZERO = 3
-    NEGATIVE = 4
-    POSITIVE = 5
-    LESS = 6
-    CARRY = 7
-    QUIET = 8
-    BUSY = 9
+    QUIET = 2
+    BUSY = 3
+    ZERO = 4
+    NONZERO = 5
+    NEGATIVE = 6
+    POSITIVE = 7
+    LESS = 8
+    CARRY = 9
     EVEN = 10
 
 

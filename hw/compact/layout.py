@@ -2,7 +2,7 @@
 import enum
 from dataclasses import dataclass
 
-from systolith.hw.config import COMPACT_BYTES, Config, Region
+from systolith.hw.config import COMPACT_BYTES, TABLE_SEGMENTS, Config, Region
 from systolith.hw.isa import ENGINES, WORDS
 from systolith.hw.registers import REGISTER_BYTES
 
@@ -11,6 +11,9 @@ ADDRESS_BITS = 19
 
 #: Semaphores, a word each.
 SEMAPHORES = 16
+
+#: Bytes of a function table.
+TABLE_BYTES = 8 * TABLE_SEGMENTS
 
 
 class Space(enum.IntEnum):
@@ -29,13 +32,15 @@ class Space(enum.IntEnum):
 @dataclass(frozen=True)
 class Layout:
     """Byte addresses of the engine: the memories of the ISA by region, external memory, queues by
-    engine, registers, and the semaphores as words."""
+    engine, registers, the semaphores as words, and the function tables: a word for each base and
+    slope."""
 
     regions: dict[Region, int]
     external: int
     queues: tuple[int, ...]
     registers: int
     semaphores: int
+    tables: int
 
 
 def ring_bytes(config: Config, engine: int) -> int:
@@ -64,6 +69,7 @@ def layout(config: Config) -> Layout:
         place += ring_bytes(config, engine)
     registers, place = place, place + REGISTER_BYTES
     semaphores, place = place, place + 4 * SEMAPHORES
+    tables, place = place, place + config.tables * TABLE_BYTES
     if place > COMPACT_BYTES:
         raise ValueError(f"the shared memory needs {place} bytes, but has {COMPACT_BYTES}")
-    return Layout(regions, external, tuple(queues), registers, semaphores)
+    return Layout(regions, external, tuple(queues), registers, semaphores, tables)

@@ -135,15 +135,13 @@ class Memories(wiring.Component):
     def _answer(self, m, shared, halves, sums):
         """The word of the memory that was read in the cycle before."""
         access = self.access
-        upper = Signal()
-        space = Signal(Space)
-        m.d.sync += [upper.eq(access.address[2]), space.eq(access.address[-2:])]
-        words = {
-            Space.SHARED: shared.read_data.word_select(upper, 32),
-            Space.ACT: Mux(upper, halves[1].read.data, halves[0].read.data),
-            Space.ACC: sums.read.data.word_select(upper, 32),
-        }
-        with m.Switch(space):
-            for kind, word in words.items():
-                with m.Case(kind):
-                    m.d.comb += access.read_data.eq(word)
+        both = {Space.SHARED: shared.read_data,
+                Space.ACT: Cat(half.read.data for half in halves), Space.ACC: sums.read.data}
+        result = Const(0, 32)
+        for space, data in both.items():
+            for upper in range(2):
+                chosen = Signal(name=f"from_{space.name.lower()}_{upper}")
+                m.d.sync += chosen.eq((access.address[-2:] == space)
+                                      & (access.address[2] == upper))
+                result |= data.word_select(upper, 32) & chosen.replicate(32)
+        m.d.comb += access.read_data.eq(result)

@@ -87,26 +87,32 @@ class CompactLoops(wiring.Component):
         for name in ("act", "wgt", "acc"):
             self._address(m, name, issue, level)
         flags = self._flags(m)
-        previous = Signal.like(self.beat.acc, name="previous_acc")
-        issued = Signal()
+        stays = self._stays(m, issue, level)
         loaded = Signal()
-        m.d.sync += [issued.eq(issue), loaded.eq(issue & self.beat.load)]
-        with m.If(issue):
-            m.d.sync += previous.eq(self.beat.acc)
+        m.d.sync += loaded.eq(issue & self.beat.load)
         moves = Cat(flags[flag.bit_length() - 1] for flag in (
             Flag.ACC0_MOVES, Flag.ACC1_MOVES, Flag.ACC2_MOVES))
         m.d.comb += [
             self.beat.load.eq(zeros[0] | flags[Flag.WGT0_MOVES.bit_length() - 1]),
             self.beat.first.eq((moves | zeros).all() & ~flags[Flag.ACCUMULATE.bit_length() - 1]),
             self.unsigned.eq(flags[Flag.UNSIGNED.bit_length() - 1]),
-            issue.eq(self.running & ~self.hold & ~(loaded & self.beat.load)
-                     & ~(issued & (previous == self.beat.acc))),
+            issue.eq(self.running & ~self.hold & ~(loaded & self.beat.load) & ~stays),
         ]
         with m.If(issue & ends.all()):
             m.d.sync += self.running.eq(0)
         with m.If(self.write & (self.place == Setup.START)):
             m.d.sync += self.running.eq(self.data[0])
         return m
+
+    def _stays(self, m, issue, level):
+        """A beat was issued in the cycle before, and its accumulators are those of the next one."""
+        stays = Signal()
+        stands = Signal(LOOPS)  # bit k: loop k adds nothing to the address
+        for loop in range(LOOPS):
+            with m.If(self.write & (self.place == Setup.ACC + 1 + loop)):
+                m.d.sync += stands[loop].eq(self.data[:len(self.beat.acc)] == 0)
+        m.d.sync += stays.eq(issue & (level & stands).any())
+        return stays
 
     def _flags(self, m):
         flags = Signal(len(Flag))

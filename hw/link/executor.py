@@ -75,11 +75,13 @@ class Executor(wiring.Component):
             # An answer without data does not need the buffer any more.
             m.d.comb += self.busy.eq(
                 machine.ongoing("FETCH") | machine.ongoing("WRITE")
-                | (~machine.ongoing("IDLE") & (self._operation == Operation.ECHO)))
+                | (~machine.ongoing("IDLE") & self._is[Operation.ECHO]))
         return m
 
     def _signals(self):
         self._operation, self._space = Signal(8), Signal(len(Space))
+        # What it is, from the cycle before the judgement on: much hangs on it.
+        self._is = {each: Signal(name=f"is_{each.name.lower()}") for each in Operation}
         self._sequence, self._next = Signal(8), Signal(8)
         self._session, self._address = Signal(32), Signal(32)
         self._shown = Signal(32)  # the session that the frame names
@@ -92,8 +94,9 @@ class Executor(wiring.Component):
 
     def _judge(self, m):
         judge = Judge(bus_bytes=self._bus_bytes)
+        m.d.sync += [known.eq(self._operation == each) for each, known in self._is.items()]
         m.d.comb += [
-            judge.operation.eq(self._operation), judge.words.eq(self._left),
+            judge.operation.eq(Cat(self._is.values())), judge.words.eq(self._left),
             judge.space.eq(Cat(self._space, self._strange)), judge.address.eq(self._address),
             judge.length.eq(self._length), judge.ours.eq(self._shown == self._session),
             judge.fresh.eq(self._sequence == self._next),
@@ -106,7 +109,7 @@ class Executor(wiring.Component):
         waited = Signal(range(DEAD_CYCLES))
         access = self.port.request.p
         m.d.comb += [
-            access.write.eq(self._operation == Operation.WRITE),
+            access.write.eq(self._is[Operation.WRITE]),
             access.external.eq(self._space[0]), access.address.eq(self._address),
             access.data.eq(self.buffer.data), self.buffer.address.eq(self._place),
         ]
@@ -158,14 +161,12 @@ class Executor(wiring.Component):
                 m.d.sync += self._next.eq(self._sequence + 1)
             m.next = "ANSWER"
             with m.If(judge.execute):
-                with m.Switch(self._operation):
-                    with m.Case(Operation.HELLO):
-                        m.d.sync += [self._session.eq(self.buffer.data), self._left.eq(1)]
-                    with m.Case(Operation.WRITE):
-                        m.next = "FETCH"
-                    with m.Case(Operation.RESET):
-                        m.d.sync += self.reset.eq(1)
-                        m.d.sync += self.dead.eq(0)
+                with m.If(self._is[Operation.HELLO]):
+                    m.d.sync += [self._session.eq(self.buffer.data), self._left.eq(1)]
+                with m.If(self._is[Operation.WRITE]):
+                    m.next = "FETCH"
+                with m.If(self._is[Operation.RESET]):
+                    m.d.sync += [self.reset.eq(1), self.dead.eq(0)]
 
     def _write(self, m):
         with m.State("FETCH"):
@@ -204,9 +205,9 @@ class Executor(wiring.Component):
     def _read(self, m):
         answer = self.answer.p
         with m.State("DATA"):
-            m.d.comb += self.buffer.valid.eq(self._operation == Operation.ECHO)
+            m.d.comb += self.buffer.valid.eq(self._is[Operation.ECHO])
             m.next = "SEND"
-            with m.If(self._operation == Operation.READ):
+            with m.If(self._is[Operation.READ]):
                 m.d.comb += [self.port.request.valid.eq(1),
                              self._waiting.eq(~self.port.request.ready)]
                 with m.If(self._waiting & self._late):
@@ -215,7 +216,7 @@ class Executor(wiring.Component):
                     m.next = "DATA"
         with m.State("SEND"):
             m.d.comb += [self.answer.valid.eq(1), answer.data.eq(self.buffer.data)]
-            with m.If(self._operation == Operation.READ):
+            with m.If(self._is[Operation.READ]):
                 m.d.comb += [
                     self.answer.valid.eq(self.port.response.valid),
                     self.port.response.ready.eq(self.answer.ready),
@@ -223,7 +224,7 @@ class Executor(wiring.Component):
                     self._waiting.eq(~self.port.response.valid)]
                 with m.If(self._waiting & self._late):
                     m.next = "SPOIL"
-            with m.Elif(self._operation == Operation.HELLO):
+            with m.Elif(self._is[Operation.HELLO]):
                 m.d.comb += answer.data.eq(self._facts())
             self._sent(m, "DATA")
         with m.State("SPOIL"):

@@ -59,16 +59,19 @@ class FrameReceiver(wiring.Component):
         m.submodules.crc = crc = Crc()
         escaped, bad = Signal(), Signal()
         count = Signal(range(4 * BUFFER_WORDS))  # bytes, those of the CRC included
-        flag, byte, quiet = Signal(), Signal(8), self._quiet(m)
-        ends, takes = Signal(), Signal()
+        ends, takes, byte, quiet = Signal(), Signal(), Signal(8), self._quiet(m)
+        # A byte, and what it is, a cycle later: much hangs on it.
+        valid, broken, data = Signal(), Signal(), Signal(8)
+        flag, escape = Signal(), Signal()
+        m.d.sync += [valid.eq(self.valid), broken.eq(self.broken), data.eq(self.data),
+                     flag.eq(self.data == FLAG), escape.eq(self.data == ESCAPE)]
         m.d.comb += [
-            flag.eq(self.data == FLAG), ends.eq((self.valid & flag) | quiet),
-            takes.eq(self.valid & ~flag & (escaped | (self.data != ESCAPE))),
-            byte.eq(Mux(escaped, self.data ^ FLIP, self.data)),
+            ends.eq((valid & flag) | quiet), takes.eq(valid & ~flag & (escaped | ~escape)),
+            byte.eq(Mux(escaped, data ^ FLIP, data)),
             crc.restart.eq(ends), crc.valid.eq(takes), crc.data.eq(byte),
             self.buffer.address.eq(count[2:]), self.buffer.data.eq(byte.replicate(4)),
             self.words.eq(count[2:] - 1),
-            self.frame.eq(self.valid & flag & ~bad & ~escaped & (count[:2] == 0)
+            self.frame.eq(valid & flag & ~bad & ~escaped & (count[:2] == 0)
                           & (crc.value == CRC_RESIDUE) & (count != 0)),
         ]
         full = (count == 4 * FRAME_WORDS) | (self.busy & (count[2:] >= REQUEST_HEADER))
@@ -81,9 +84,9 @@ class FrameReceiver(wiring.Component):
             with m.Else():
                 m.d.comb += self.buffer.mask.eq(1 << count[:2])
                 m.d.sync += count.eq(count + 1)
-        with m.Elif(self.valid):
+        with m.Elif(valid):
             m.d.sync += escaped.eq(1)
-        with m.If(self.broken):
+        with m.If(broken):
             m.d.sync += bad.eq(1)
         return m
 

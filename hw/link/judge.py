@@ -16,7 +16,9 @@ class Judge(wiring.Component):
 
     Members
     -------
-    operation, space : In(8), words : In(8), address : In(32)
+    operation : In(len(Operation))
+        Bit i: the i-th :class:`Operation`; none for one that is unknown.
+    space : In(8), words : In(8), address : In(32)
         Of the header.
     length : In(8)
         Words of the frame, the CRC not counted.
@@ -39,14 +41,14 @@ class Judge(wiring.Component):
     def __init__(self, *, bus_bytes):
         self._bus_bytes = bus_bytes
         super().__init__({
-            "operation": In(8), "space": In(8), "words": In(8), "address": In(32),
+            "operation": In(len(Operation)), "space": In(8), "words": In(8), "address": In(32),
             "length": In(8), "ours": In(1), "fresh": In(1), "repeated": In(1), "dead": In(1),
             "status": Out(Status), "execute": Out(1), "advance": Out(1), "has_data": Out(1),
         })
 
     def elaborate(self, platform):
         m = Module()
-        hello, write, read, echo, reset = (self.operation == each for each in Operation)
+        hello, write, read, echo, reset = self.operation
         reaches, reads = write | read, read | echo
         known = hello | reaches | echo | reset
         sent = Mux(write | echo, self.words, 0)

@@ -18,7 +18,6 @@ from systolith.sw.compiler.projections import ProjectionLowering
 from systolith.sw.compiler.quantize import quantize_attention
 from systolith.sw.compiler.schedule import schedule
 from systolith.sw.compiler.skipping import skip_zero_tiles
-from systolith.sw.compiler.vector_unit import check_vector_unit
 from systolith.sw.compiler.verifier import verify
 from systolith.sw.compiler.zero_tiles import useful_elements
 from systolith.sw.estimate import estimate
@@ -61,7 +60,6 @@ def compile_attention(weights: AttentionWeights, scales: Calibration, config: Co
     if block_rows is not None and block_rows < 1:
         raise CompileError(f"block_rows must be at least 1, not {block_rows}")
     shape, what = _shape(weights, length, valid), f"{name} at length {length}"
-    check_vector_unit(config, what)
     layer = quantize_attention(weights, scales)
     try:
         return _compile(weights, layer, shape, config, what, name, block_rows)

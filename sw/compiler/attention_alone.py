@@ -12,7 +12,6 @@ from systolith.sw.compiler.layout import activation_words, from_activation_words
 from systolith.sw.compiler.plan import Plan, Shape, plan
 from systolith.sw.compiler.quantize import scale_word_of
 from systolith.sw.compiler.schedule import schedule
-from systolith.sw.compiler.vector_unit import check_vector_unit
 from systolith.sw.compiler.verifier import verify
 from systolith.sw.reference import numerics
 from systolith.sw.reference.attention import Projection, QuantizedAttention, key_mask, mix
@@ -140,7 +139,6 @@ def compile_attention_alone(config: Config, *, length: int, heads: int, head_dim
     shape = Shape(length=length, valid=valid, width=1, heads=heads, kv_heads=kv_heads,
                   head_dim=head_dim, rotary=False, causal=causal)
     what = f"attention of {heads} heads of {head_dim} at length {length}"
-    check_vector_unit(config, what)
     try:
         places = plan(shape, config, what)
     except CapacityError as error:

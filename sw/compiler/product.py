@@ -19,7 +19,6 @@ from systolith.sw.compiler.product_lowering import ProductLowering
 from systolith.sw.compiler.product_plan import ProductPlan, ProductShape, plan_product
 from systolith.sw.compiler.quantize import INT8_MAX, INT16_MAX, scale_word_of
 from systolith.sw.compiler.schedule import schedule
-from systolith.sw.compiler.vector_unit import check_vector_unit
 from systolith.sw.compiler.verifier import verify
 from systolith.sw.reference import numerics
 from systolith.sw.reference.attention import narrowed
@@ -126,13 +125,12 @@ def compile_product(config: Config, *, m: int, k: int, n: int, batch: int = 1,
     ------
     CompileError
         When a size is no positive number, something does not fit, or there is no external memory
-        to move from, or no vector unit.
+        to move from.
     """
     for name, value in (("m", m), ("k", k), ("n", n), ("batch", batch)):
         if not 1 <= value <= 65535:
             raise CompileError(f"{name} must be from 1 to 65535, not {value}")
     what = f"a product {m}x{k}x{n}" if batch == 1 else f"{batch} products {m}x{k}x{n}"
-    check_vector_unit(config, what)
     if not resident and not config.ext_bytes:
         raise CompileError(f"configuration {config.name!r} has no external memory to load operands "
                            "from; use resident operands, or set ext_bytes")

@@ -1,4 +1,4 @@
-"""Matrix products whose sums stay in the accumulators: no vector unit, no moves."""
+"""Matrix products whose sums stay in the accumulators: no passes, no moves."""
 from dataclasses import dataclass
 
 import numpy as np

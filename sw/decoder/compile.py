@@ -5,7 +5,6 @@ from systolith.hw.config import Config, ConfigError
 from systolith.sw.compiler.allocate import CapacityError, with_advice
 from systolith.sw.compiler.errors import CompileError
 from systolith.sw.compiler.site import Site
-from systolith.sw.compiler.vector_unit import check_vector_unit
 from systolith.sw.decoder.choose import Choice, choose
 from systolith.sw.decoder.compiled import CompiledDecoder
 from systolith.sw.decoder.mesh import MeshDecoder
@@ -67,7 +66,6 @@ def compile_decoder(model: Model, config: Config, *, off: Collection[int] = (),
     if context is not None and not 1 <= context <= model.max_length:
         raise CompileError(f"context must be from 1 to {model.max_length}, the longest of "
                            f"{model.name}, not {context}")
-    check_vector_unit(config, model.name)
     if not config.ext_bytes:
         raise CompileError(f"configuration {config.name!r} has no external memory, from which a "
                            "decoder looks its tokens up")

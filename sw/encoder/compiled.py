@@ -14,7 +14,6 @@ from systolith.sw.compiler.parts import PARTS, count_commands
 from systolith.sw.compiler.schedule import schedule
 from systolith.sw.compiler.skipping import ZeroSkipper
 from systolith.sw.compiler.tokens import check_tokens, with_tokens
-from systolith.sw.compiler.vector_unit import check_vector_unit
 from systolith.sw.compiler.verifier import verify
 from systolith.sw.compiler.zero_tiles import useful_elements
 from systolith.sw.encoder.lowering import EncoderLowering
@@ -143,7 +142,6 @@ def check_text(model: QuantizedEncoder, config: Config, length: int, valid: int 
     valid = length if valid is None else valid
     if not 1 <= valid <= length:
         raise CompileError(f"valid must be from 1 to the length, {length}, not {valid}")
-    check_vector_unit(config, "an encoder")
     if not config.ext_bytes:
         raise CompileError(f"configuration {config.name!r} has no external memory, out of which "
                            "an encoder's weights come; set ext_bytes")

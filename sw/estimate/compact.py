@@ -2,14 +2,25 @@
 
 Numbers in capitals are instructions of the microprogram in ``hw/compact/microcode``, on the way
 that the comment names. An instruction takes two cycles; a multiplication or a shift a cycle more
-for each of its steps but the first.
+for each of its steps but the first, and a read (which the cycles count) one more.
 """
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from systolith.hw.config import Config, ConfigError, Region
-from systolith.hw.isa import ENGINES, WORDS, Command, Engine, Load, Move, Product
+from systolith.hw.config import Config, Region
+from systolith.hw.isa import (
+    ENGINES,
+    WORDS,
+    Command,
+    Engine,
+    Move,
+    Pass,
+    Product,
+    Store,
+    Table,
+)
+from systolith.sw.estimate.compact_passes import TABLE, pass_cycles
 from systolith.sw.estimate.external import ExternalMemory
 from systolith.sw.estimate.result import Estimate, Timing
 from systolith.sw.estimate.work import work_of
@@ -18,33 +29,36 @@ from systolith.sw.runtime.device import Counters, EngineCounters, StuckError
 
 #: Cycles of an instruction.
 INSTRUCTION = 2
+#: More of a read.
+READ = 1
 #: Steps of a multiplication, and of a shift by a half.
 STEPS = 16
 
 #: The main loop around its steps, and a step that finds no command.
 LOOP, EMPTY = 13, 3
-#: From a step's start over the operation code to its known command; more for STORE; the masks read.
-FOUND, SECOND_OPCODE, KNOWN = 17, 2, 8
+#: From a step's start over the operation code to its known command; more for the engine's second;
+#: the masks read.
+FOUND, SECOND_OPCODE, KNOWN = 16, 2, 16
 #: A check that fails goes on with the next step.
-BLOCKED = 5
+BLOCKED = 9
 #: From there to the command's own lines without its words; until its start is noted; each word.
-TAKEN, NOTED, WORD = 26, 19, 6
+TAKEN, NOTED, WORD = 33, 25, 7
 #: From a command's end to the note of it, the rest, and back to the loop.
-RETIRE, RETIRED, AFTER = 6, 14, 5
+RETIRE, RETIRED, AFTER = 5, 13, 5
 #: Semaphores: a check, a wait and a signal without their bits.
-CHECK, WAIT, SIGNAL = 12, 15, 16
+CHECK, WAIT, SIGNAL = 10, 14, 15
 #: A bit that is not in the mask of a check, a positive one, one at zero (less what it spares).
-CHECKED, CHECKED_SET, CHECKED_FAILED = 11, 14, 4
+CHECKED, CHECKED_SET, CHECKED_FAILED = 11, 13, 3
 #: A bit that is not in the mask of a change, and one that is.
-CHANGED, CHANGED_SET = 14, 21
+CHANGED, CHANGED_SET = 14, 20
 #: A product's own lines, and cycles of their shifts; where a stride is not 0; where a flag is set.
-PRODUCT, PRODUCT_SHIFTS, STRIDE, FLAG = 113, 15, 8, 3
+PRODUCT, PRODUCT_SHIFTS, STRIDE, FLAG = 139, 15, 8, 3
 #: A move's own lines, and cycles of their shifts; each region after the first; an accumulator.
 MOVE, MOVE_SHIFTS, REGION, STORE_ONLY = 73, 11, 2, 5
 #: The way to a move's last run: where there is one run, where the stride is 0, and the product.
-SINGLE, FLAT, SPAN = 6, 8, 18
-#: A run of a move, and each word of it.
-RUN, MOVED_WORD = 23, 14
+SINGLE, FLAT, SPAN = 5, 7, 17
+#: A run of a move, more where it is stored, and each word of it.
+RUN, STORED, MOVED_WORD = 22, 4, 13
 
 
 class CompactMachine:
@@ -52,6 +66,7 @@ class CompactMachine:
 
     Parameters
     ----------
+    config : Config
     streams : mapping of Engine to sequence of Command
 
     Attributes
@@ -60,7 +75,8 @@ class CompactMachine:
         Of the commands that have run; a start is when the engine notes it.
     """
 
-    def __init__(self, streams: Mapping[Engine, Sequence[Command]]):
+    def __init__(self, config: Config, streams: Mapping[Engine, Sequence[Command]]):
+        self._config = config
         self._streams = {engine: list(streams.get(engine, ())) for engine in ENGINES}
         self._semaphores = [0] * 16
         self._time = 0
@@ -88,25 +104,25 @@ class CompactMachine:
             self._spend(EMPTY)
             return False
         command = left[0]
-        stored = isinstance(command, Move) and not isinstance(command, Load)
-        self._spend(FOUND + SECOND_OPCODE * stored + KNOWN)
+        second = isinstance(command, Store | Table)
+        self._spend(FOUND + SECOND_OPCODE * second + KNOWN, 2 * READ)
         if command.wait and not self._check(command.wait):
             self._spend(BLOCKED)
             return False
         if command.wait:
             self._spend(WAIT)
             self._change(command.wait, -1)
-        self._spend(WORD * (WORDS[engine] - 2) + NOTED)
+        words = WORDS[engine] - 2
+        self._spend(WORD * words + NOTED, READ * words)
         start = self._time
-        self._spend(TAKEN - NOTED, move_cycles(command) if isinstance(command, Move)
-                    else product_cycles(command) if isinstance(command, Product) else 0)
+        self._spend(TAKEN - NOTED, command_cycles(command, self._config))
         end = self._time
         if command.signal:
             self._spend(SIGNAL)
             self._change(command.signal, 1)
-        self._spend(RETIRE)
+        self._spend(RETIRE, READ)
         self.timings[engine].append(Timing(start, end, self._time))
-        self._spend(RETIRED + AFTER)
+        self._spend(RETIRED + AFTER, READ)
         return True
 
     def _check(self, mask: int) -> bool:
@@ -116,9 +132,9 @@ class CompactMachine:
             if not mask >> bit & 1:
                 self._spend(CHECKED)
             elif self._semaphores[bit]:
-                self._spend(CHECKED_SET)
+                self._spend(CHECKED_SET, READ)
             else:
-                self._spend(CHECKED_FAILED)
+                self._spend(CHECKED_FAILED, READ)
                 return False
         return True
 
@@ -127,7 +143,16 @@ class CompactMachine:
         for bit in range(mask.bit_length()):
             taken = mask >> bit & 1
             self._semaphores[bit] += change * taken
-            self._spend(CHANGED_SET if taken else CHANGED)
+            self._spend(CHANGED_SET if taken else CHANGED, READ * taken)
+
+
+def command_cycles(command: Command, config: Config) -> int:
+    """From the first of a command's own lines to its end."""
+    if isinstance(command, Move):
+        return move_cycles(command)
+    if isinstance(command, Product):
+        return product_cycles(command)
+    return pass_cycles(command, config) if isinstance(command, Pass) else TABLE
 
 
 def product_cycles(command: Product) -> int:
@@ -173,28 +198,22 @@ def move_cycles(command: Move) -> int:
             instructions += SPAN
             cycles += 2 * (STEPS - 1)
     words = command.row_bytes // 4
-    return INSTRUCTION * (instructions + command.rows * (RUN + MOVED_WORD * words)) + cycles
+    run = RUN + STORED * isinstance(command, Store) + MOVED_WORD * words
+    return INSTRUCTION * (instructions + command.rows * run) + cycles + (
+        READ * command.rows * (1 + words))
 
 
 def estimate_compact(config: Config, streams: Mapping[Engine, Sequence[Command]],
                      external: ExternalMemory) -> Estimate:
-    """As :func:`estimate`, for a compact core.
+    """As :func:`estimate`, for a compact core. What of the commands does not fit the queues at the
+    start is taken by the engine itself, later, in cycles that are not counted here.
 
     Raises
     ------
-    ConfigError
-        When the commands do not fit the queues: the engine itself takes what the host adds, and its
-        time depends on when that comes.
     StuckError
         When the commands wait for each other.
     """
-    for engine in ENGINES:
-        words = WORDS[engine] * len(streams.get(engine, ()))
-        if words > config.queue_depth:
-            raise ConfigError(f"the cycle model of a compact core needs all commands in the queues "
-                              f"at the start, but {engine.name} has {words} words and a queue of "
-                              f"{config.name!r} {config.queue_depth}; run them on the RTL")
-    machine = CompactMachine(streams)
+    machine = CompactMachine(config, streams)
     cycles = machine.run()
     work = work_of(streams, config, external.gap(config))
     counters = Counters(cycles, work.move_bytes, {

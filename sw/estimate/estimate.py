@@ -26,8 +26,6 @@ def estimate(config: Config, streams: Mapping[Engine, Sequence[Command]],
     ------
     StuckError
         When the commands wait for each other.
-    ConfigError
-        When a compact core's commands do not fit its queues.
     """
     external = external or ExternalMemory()
     if config.compact:

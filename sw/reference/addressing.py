@@ -15,7 +15,6 @@ from systolith.hw.isa import (
     Cause,
     Combine,
     Command,
-    Engine,
     Function,
     Load,
     Move,
@@ -164,8 +163,6 @@ def check(command: Command, config: Config) -> None:
     CommandFault
         With the cause that STATUS would show.
     """
-    if config.compact and command.ENGINE == Engine.VECTOR:
-        raise CommandFault(Cause.ILLEGAL, f"configuration {config.name} has no vector unit")
     for name in command.COUNTS:
         if getattr(command, name) == 0:
             raise CommandFault(Cause.ZERO_LOOP, f"{name} is 0, but a loop runs at least once")

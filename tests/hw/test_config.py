@@ -51,8 +51,8 @@ def test_rejections(change, message):
     ({"bus_bytes": 8}, "bus_bytes must be a power of two from 4 to 4, not 8"),
     ({"mesh_width": 2},
      "a compact core is alone on its chip, but a mesh of 2 x 1 has 2 cores"),
-    ({"wgt_depth": 8192}, "weights, vector memory, constants, external memory and queues "
-     "of a compact core have 131072 bytes together, not 192440: lower a depth"),
+    ({"wgt_depth": 8192}, "weights, vector memory, constants, external memory, queues "
+     "and tables of a compact core have 131072 bytes together, not 193464: lower a depth"),
     ({"microarchitecture": "small"},
      "microarchitecture must be one of full, compact, not 'small'"),
     ({"microarchitecture": 1}, "microarchitecture must be a non-empty string, not 1"),

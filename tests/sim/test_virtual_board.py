@@ -61,18 +61,21 @@ def test_it_is_in_good_health(path, monkeypatch):
     assert report["checks"][0]["frames"] == 64
 
 
-def test_a_compact_core_is_in_good_health(monkeypatch):
-    """Its external memory is inside; it has no vector unit, so no attention."""
+def test_a_compact_core_is_in_good_health_and_answers(monkeypatch):
+    """Its external memory is inside, and its vector unit is microcode."""
     monkeypatch.setattr("systolith.sim.march.SHORT_BYTES", 32)
     with SimulatedBoard(get_config("ice40up5k")) as board, VirtualBoard(board) as served:
-        outcome = run("board-test", "--config", "ice40up5k",
-                      "--device", f"serial:{served.path}@{BAUD}", "--json", "-")
-    assert outcome.exit_code == 0, outcome.output
-    checks = {check["name"]: check for check in json.loads(outcome.stdout)["checks"]}
-    assert checks.pop("attention layer")["detail"] == "this core has no vector unit"
+        device = ("--config", "ice40up5k", "--device", f"serial:{served.path}@{BAUD}",
+                  "--json", "-")
+        health = run("board-test", *device)
+        answer = run("run", "mathformer", "7*8=", *device)
+    assert health.exit_code == 0, health.output
+    checks = {check["name"]: check for check in json.loads(health.stdout)["checks"]}
     assert all(check["passed"] for check in checks.values())
-    assert checks["product"]["bit_exact"]
+    assert checks["attention layer"]["bit_exact"]
     assert checks["memory ext"]["tested_bytes"] > 0
+    assert answer.exit_code == 0, answer.output
+    assert "56" in answer.stdout
 
 
 def test_the_external_memory_of_a_compact_core_has_one_size():

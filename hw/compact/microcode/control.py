@@ -49,8 +49,7 @@ reset_semaphores:
     st q
     sub =SEMAPHORES_END
     jnz reset_semaphores
-    ld return
-    go
+    ret
 
 main:
     jquiet main_run
@@ -103,7 +102,6 @@ fail:                       # the first error is kept
     ld fail_index
     wrh =REG_STATUS_INDEX
     rd =REG_STATUS
-    ld memory
     or fail_cause
     or fail_engine
     or =2
@@ -112,8 +110,53 @@ fail:                       # the first error is kept
     or waiting
     out SHOWN
 fail_end:
+    ret
+
+next_word:                  # A = the word after that at p, which goes there
+    ld p
+    add =4
+    st p
+    rd p
+    ret
+
+admit:                      # blocked = the command at p must wait; else its semaphores are taken
     ld return
+    st admit_return
+    call next_word
+    st w1
+    ld =0
+    st blocked
+    ld w1.lo
+    jz admit_start
+    st mask
+    call sem_check
+    jnz admit_wait
+admit_start:
+    ld waiting
+    or waiting_bit
+    sub waiting_bit
+    st waiting
+    ld w1.lo
+    jz admit_end
+    st mask
+    call sem_take
+admit_end:
+    ld admit_return
     go
+admit_wait:
+    ld waiting
+    or waiting_bit
+    st waiting
+    out SHOWN
+    jump admit_end
+
+begin:                      # A: the bit of the engine whose command is active
+    st active
+    or waiting
+    out SHOWN
+    ld cycles
+    st began
+    ret
 
 unknown:
     ld =UNKNOWN_OPCODE
@@ -132,7 +175,6 @@ retire_count:
     ld counters
     st p
     rd p
-    ld memory
     add cycles
     sub began
     wrw p
@@ -140,7 +182,6 @@ retire_count:
     add =16
     st p
     rd p
-    ld memory
     add =1
     wrw p
     ld =0
@@ -158,7 +199,6 @@ step{e}:
     add =QUEUE_{e}
     st p
     rd p
-    ld memory
     st w0
     ld ={engine}
     st engine
@@ -169,32 +209,11 @@ step{e}:
     {opcodes}
     jump unknown
 known{e}:
-    ld p
-    add =4
-    st p
-    rd p
-    ld memory
-    st w1
-    ld w1.lo
-    jz take{e}
-    st mask
-    call sem_check
+    ld ={waiting}
+    st waiting_bit
+    call admit
     ld blocked
-    jz take{e}
-    ld waiting
-    or ={waiting}
-    st waiting
-    out SHOWN
-    jump step{next}
-take{e}:
-    ld waiting
-    and ={others}
-    st waiting
-    ld w1.lo
-    jz fetch{e}
-    st mask
-    call sem_take
-fetch{e}:
+    jnz step{next}
     {fetch}
     ld p
     add =4
@@ -210,11 +229,7 @@ taken{e}:
     sub ={words}
     st fill{e}
     ld ={active}
-    st active
-    or waiting
-    out SHOWN
-    ld cycles
-    st began
+    call begin
     ld =COUNTERS_{e}
     st counters
     ld =&after{e}
@@ -228,7 +243,7 @@ after{e}:
     jump step{next}
 """
 
-_FETCH = "ld p\nadd =4\nst p\nrd p\nld memory\nst w{word}\n"
+_FETCH = "call next_word\nst w{word}\n"
 
 #: Where the commands of each engine start.
 _FIRST = ("move", "product", "vector")
@@ -239,7 +254,7 @@ def control() -> str:
     zeros = "\n".join(f"st {name}{e}" for e in ENGINES for name in ("fill", "head", "tail", "done"))
     steps = [_STEP.format(
         e=int(e), next=e + 1, words=WORDS[e], engine=e << 2, waiting=0x100 << e,
-        others=0x700 & ~(0x100 << e), active=0x800 << e, first=_FIRST[e], opcodes=_opcodes(e),
+        active=0x800 << e, first=_FIRST[e], opcodes=_opcodes(e),
         fetch="".join(_FETCH.format(word=word) for word in range(2, WORDS[e]))) for e in ENGINES]
     return _START.format(zeros=zeros) + "".join(steps)
 

@@ -41,7 +41,7 @@ host_memory:                # A: bytes of the memory
     jneg host_write
 host_read:
     rd hp
-    ld memory
+host_reply:
     reply
 host_end:
     ld host_return
@@ -49,6 +49,7 @@ host_end:
 host_write:
     ld host_data
     wrw hp
+host_ack:
     ack
     jump host_end
 
@@ -60,16 +61,23 @@ host_error:                 # A: cause; the error is the host's
     st fail_engine
     ld =0
     st fail_index
+    jump host_failed
+overrun:                    # of the queue of fail_engine
+    ld =QUEUE_OVERRUN
+    st fail_cause
 host_failed:
     call fail
     ld host_address
-    jpos host_nothing
-    ack
-    jump host_end
-host_nothing:
+    jneg host_ack
     ld =0
-    reply
-    jump host_end
+    jump host_reply
+
+push_word:                  # A: place
+    st hp
+    ld host_data
+    wrw hp
+    ack
+    ret
 
 host_queue:
     ld host_address
@@ -98,8 +106,7 @@ host_register:
     jnz host_read
     ld cycles
     sub cycles_0
-    reply
-    jump host_end
+    jump host_reply
 read_space:
     setm =0
     ld =QUEUE_DEPTH
@@ -112,8 +119,7 @@ read_space:
     shl
     add =QUEUE_DEPTH
     sub fill0
-    reply
-    jump host_end
+    jump host_reply
 
 write_register:
     ld offset
@@ -121,19 +127,15 @@ write_register:
     jz write_control
     sub =SIGNAL_AFTER_CONTROL
     jz write_signal
-    ack
-    jump host_end
+    jump host_ack
 write_signal:
     ld host_data.lo
     st mask
     call sem_give
     ld overflowed
-    jz signalled
+    jz host_ack
     ld =SEMAPHORE_OVERFLOW
     jump host_error
-signalled:
-    ack
-    jump host_end
 write_control:
     ld host_data
     st control
@@ -172,10 +174,7 @@ push{e}:
     jz overrun{e}
     ld tail{e}
     add =QUEUE_{e}
-    st hp
-    ld host_data
-    wrw hp
-    ack
+    call push_word
     ld fill{e}
     add =1
     st fill{e}
@@ -187,13 +186,11 @@ push{e}:
     st tail{e}
     jump host_end
 overrun{e}:
-    ld =QUEUE_OVERRUN
-    st fail_cause
     ld ={engine}
     st fail_engine
     ld done{e}
     st fail_index
-    jump host_failed
+    jump overrun
 """
 
 _REGION = """

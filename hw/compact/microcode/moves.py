@@ -34,18 +34,15 @@ span:                       # A = factor * times, 16 bits; 2**30 or more gives 2
     setn =16
     shl
     st product
-    ld return
-    go
+    ret
 span_zero:
     ld =0
     st product
-    ld return
-    go
+    ret
 span_large:
     ld =0x40000000
     st product
-    ld return
-    go
+    ret
 
 move:
     ld w0
@@ -127,10 +124,29 @@ move_row:
     ld w0
     and =15
     sub =OP_LOAD
-    jnz store_word
-{words}move_next:
+    jz move_word
+    ld core
+    st p
+    ld outer
+    st q
+move_word:
+    rd p
+    wrw q
+    ld p
+    add =4
+    st p
+    ld q
+    add =4
+    st q
+    ld left
+    sub =4
+    st left
+    jz move_next
+    jquiet move_word
+    call host
+    jump move_word
+move_next:
     rd =REG_MOVE_BYTES
-    ld memory
     add row_bytes
     wrw =REG_MOVE_BYTES
     ld outer
@@ -144,27 +160,6 @@ move_row:
     st rows
     jnz move_row
     jump retire
-"""
-
-#: A row, word by word.
-_WORDS = """\
-{name}:
-    rd {source}
-    ld memory
-    wrw {target}
-    ld p
-    add =4
-    st p
-    ld q
-    add =4
-    st q
-    ld left
-    sub =4
-    st left
-    jz move_next
-    jquiet {name}
-    call host
-    jump {name}
 """
 
 _REGION = """
@@ -186,7 +181,5 @@ def moves() -> str:
         regions += _REGION.format(step=region - before, name=region.name, target=target)
         # A is then the number less that of the region.
         before = int(region)
-    words = (_WORDS.format(name="load_word", source="p", target="q")
-             + _WORDS.format(name="store_word", source="q", target="p"))
-    return _MOVE.format(regions=regions, words=words, **{
+    return _MOVE.format(regions=regions, **{
         name: field(Load, name) for name in ("rows", "row_bytes", "region", "base", "stride")})

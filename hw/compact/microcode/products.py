@@ -1,5 +1,5 @@
 """PRODUCT: the engine prepares the loops and waits for them."""
-from systolith.hw.compact.microcode.fields import field
+from systolith.hw.compact.microcode.fields import field, half
 from systolith.hw.compact.product_loops import LOOPS, Flag, Setup
 from systolith.hw.isa import Product
 
@@ -28,28 +28,36 @@ _COUNT = """
     out COUNTS_{loop}
 """
 
-#: The step of a loop leads from the last place of the inner loops to the first of its next turn.
+#: The step of a loop, and where the array must know, that there is one.
 _STEP = """
-    {stride}
-    st factor
-    sub extent
-    out {place}
-    ld factor
-    jz flat_{name}{loop}
     setm times{loop}
+    ld {stride}
+    call product_step
+    out {place}
+{moves}
+"""
+
+_TURN = """
+product_step:               # A: stride, M: turns less one
+    st factor               # A = the way from the end of the inner loops to their next start
+    jz product_flat
+    sub extent
+    st reach
+    ld extent
     setn =16
-    ld =0
     mul factor
     jnz outside             # the product has more than 16 bits
     ld fraction
-    add extent
     st extent
-{moves}
-flat_{name}{loop}:
+    ld reach
+    ret
+product_flat:
+    sub extent
+    ret
 """
 
 #: A loop whose stride is not 0, where the array must know.
-_MOVES = "ld flags\nor ={flag}\nst flags"
+_MOVES = "ld {stride}\njz flat_{flag}\nld flags\nor ={flag}\nst flags\nflat_{flag}:"
 
 _MEMORY = """
     {base}
@@ -83,21 +91,22 @@ def products() -> str:
     flags = [_FLAG.format(field=field(Product, name), flag=flag.name)
              for flag, name in _FLAGS.items()]
     memories = [_memory(name) for name in ("act", "wgt", "acc")]
-    return _PRODUCT.format(counts="".join(counts), memories="".join(memories),
+    return _TURN + _PRODUCT.format(counts="".join(counts), memories="".join(memories),
                            flags="".join(flags))
 
 
 def _memory(name: str) -> str:
     first = int(Setup[name.upper()])
-    steps = [_STEP.format(stride=field(Product, f"{name}{loop}_stride"), place=first + 1 + loop,
-                          loop=loop, name=name, moves=_moves(f"{name.upper()}{loop}_MOVES"))
-             for loop in range(LOOPS)]
+    strides = [half(Product, f"{name}{loop}_stride") for loop in range(LOOPS)]
+    steps = [_STEP.format(stride=stride, place=first + 1 + loop, loop=loop,
+                          moves=_moves(f"{name.upper()}{loop}_MOVES", stride))
+             for loop, stride in enumerate(strides)]
     return _MEMORY.format(base=field(Product, f"{name}_base"), first=first, steps="".join(steps),
                           name=name.upper())
 
 
-def _moves(flag: str) -> str:
-    return _MOVES.format(flag=flag) if flag in Flag.__members__ else ""
+def _moves(flag: str, stride: str) -> str:
+    return _MOVES.format(flag=flag, stride=stride) if flag in Flag.__members__ else ""
 
 
 def names() -> dict[str, int]:

@@ -5,10 +5,13 @@ from systolith.hw.compact.assembler import Assembled, assemble
 from systolith.hw.compact.instructions import OUT_COUNT, OUT_STATUS
 from systolith.hw.compact.layout import SEMAPHORES, layout, ring_bytes
 from systolith.hw.compact.microcode import control, products
+from systolith.hw.compact.microcode.elements import ELEMENTS
 from systolith.hw.compact.microcode.host import host
 from systolith.hw.compact.microcode.moves import moves
-from systolith.hw.compact.microcode.passes import PASSES
+from systolith.hw.compact.microcode.passes import passes
+from systolith.hw.compact.microcode.reductions import REDUCTIONS
 from systolith.hw.compact.microcode.semaphores import SEMAPHORES as SEMAPHORE_TEXT
+from systolith.hw.compact.microcode.tables import tables
 from systolith.hw.config import MEMORIES, Config
 from systolith.hw.isa import ENGINES, VERSION, Counter, Register, counter_offset
 from systolith.hw.registers import REGISTER_BYTES
@@ -18,7 +21,7 @@ from systolith.hw.registers import REGISTER_BYTES
 def microprogram(config: Config) -> Assembled:
     """Assembled for a compact configuration."""
     text = "".join((control.control(), SEMAPHORE_TEXT, host(), moves(), products.products(),
-                    PASSES))
+                    passes(), ELEMENTS, REDUCTIONS, tables()))
     return assemble(text, names(config))
 
 
@@ -33,6 +36,7 @@ def names(config: Config) -> dict[str, int]:
         "REGISTERS": places.registers, "REGISTERS_END": places.registers + REGISTER_BYTES,
         "REGISTER_BYTES": REGISTER_BYTES,
         "SEMAPHORES": places.semaphores, "SEMAPHORES_END": places.semaphores + 4 * SEMAPHORES,
+        "FUNCTION_TABLES": places.tables, "TABLES": config.tables,
         "REG_STATUS_INDEX": places.registers + Register.STATUS + 2,
         "SPACE": int(Register.QUEUE_SPACE), "CONTROL": int(Register.CONTROL),
         "CYCLES_AFTER_SPACE": Register.CYCLES - Register.QUEUE_SPACE,

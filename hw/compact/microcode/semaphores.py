@@ -1,20 +1,19 @@
 """Semaphores: a word each, and their bytes in the registers."""
 
 SEMAPHORES = """
-sem_check:                  # blocked = not all of mask are positive
+sem_check:                  # A = blocked = not all of mask are positive
     ld =SEMAPHORES
-    st q
+    st hp
 check_next:
     ld mask
     jz check_good
     jeven check_skip
-    rd q
-    ld memory
+    rd hp
     jz check_blocked
 check_skip:
-    ld q
+    ld hp
     add =4
-    st q
+    st hp
     ld mask
     setn =1
     shr
@@ -23,13 +22,11 @@ check_skip:
 check_good:
     ld =0
     st blocked
-    ld return
-    go
+    ret
 check_blocked:
     ld =1
     st blocked
-    ld return
-    go
+    ret
 
 sem_take:                   # each of mask goes down
     ld =-1
@@ -42,15 +39,14 @@ sem_change:
     ld =0
     st overflowed
     ld =SEMAPHORES
-    st q
+    st hp
     ld =REG_SEMAPHORES_0
-    st qb
+    st hpb
 change_next:
     ld mask
     jz change_end
     jeven change_skip
-    rd q
-    ld memory
+    rd hp
     add change
     cmp =FULL
     jlt change_write
@@ -58,21 +54,20 @@ change_next:
     st overflowed
     jump change_skip
 change_write:
-    wrw q
-    wrb qb
+    wrw hp
+    wrb hpb
 change_skip:
-    ld q
+    ld hp
     add =4
-    st q
-    ld qb
+    st hp
+    ld hpb
     add =1
-    st qb
+    st hpb
     ld mask
     setn =1
     shr
     st mask
     jump change_next
 change_end:
-    ld return
-    go
+    ret
 """

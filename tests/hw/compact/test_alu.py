@@ -1,8 +1,9 @@
 """The engine's arithmetic against Python's integers."""
 import random
+from fractions import Fraction
 
 from systolith.hw.compact.alu import Alu
-from systolith.hw.compact.instructions import Op
+from systolith.hw.compact.instructions import Op, executed
 from tests.hw.sdram.simulated import simulate
 
 WORD = (1 << 32) - 1
@@ -21,7 +22,7 @@ class Driver:
     async def do(self, op, operand=0):
         """Cycles that it took."""
         inverted = WORD if op in (Op.SUB, Op.CMP) else 0
-        self.context.set(self.dut.op, 1 << op)
+        self.context.set(self.dut.op, executed(op))
         self.context.set(self.dut.operand, (operand & WORD) ^ inverted)
         for cycles in range(1, 40):
             done = self.context.get(self.dut.done)
@@ -60,8 +61,9 @@ def test_sums_and_flags():
 def test_bits():
     async def test(alu, chosen):
         for _ in range(50):
-            a, b = chosen.getrandbits(32), chosen.getrandbits(32)
-            for op, expected in ((Op.AND, a & b), (Op.OR, a | b), (Op.RD, a)):
+            a, b, loaded = (chosen.getrandbits(32) for _ in range(3))
+            alu.context.set(alu.dut.loaded, loaded)
+            for op, expected in ((Op.AND, a & b), (Op.OR, a | b), (Op.WRW, a), (Op.RD, loaded)):
                 await alu.do(Op.LD, a)
                 await alu.do(op, b)
                 assert alu.get("a") == expected
@@ -93,4 +95,23 @@ def test_shifts():
                 both = signed(a) << 16 | m
                 both = both >> n if op == Op.SHR else both << n
                 assert (alu.get("a"), alu.get("fraction")) == (both >> 16 & WORD, both & 0xFFFF)
+    check(test)
+
+
+def test_rounding_to_the_nearest_and_half_to_even():
+    async def test(alu, chosen):
+        for _ in range(300):
+            a = chosen.choice([0, 1, WORD, (1 << 31) - 1, chosen.getrandbits(32)])
+            m = chosen.choice([0, 0x8000, 0x7FFF, 0x8001, chosen.getrandbits(16)])
+            n = chosen.randrange(20)
+            await alu.do(Op.SETM, m)
+            await alu.do(Op.SETN, n)
+            await alu.do(Op.LD, a)
+            if n:
+                await alu.do(Op.SHR)
+            await alu.context.tick()
+            await alu.do(Op.ROUND)
+            exact = round(Fraction((signed(a) << 16) + m, 1 << 16 + n))
+            assert alu.get("a") == exact & WORD
+            assert alu.get("less") == (exact < 0)
     check(test)

@@ -2,7 +2,15 @@
 import pytest
 
 from systolith.hw.compact.assembler import AssemblyError, assemble
-from systolith.hw.compact.instructions import CODE_BITS, REGISTERS, Condition, Op, Source, View
+from systolith.hw.compact.instructions import (
+    CODE_BITS,
+    REGISTERS,
+    SOURCES,
+    Condition,
+    Op,
+    Source,
+    View,
+)
 
 NAMES = {"SIZE": 96, "PLACE": 3}
 
@@ -13,7 +21,7 @@ def test_lines_become_words():
             add =SIZE
             st x
         loop: ld x.hi
-            and memory.lo
+            and host_data.lo
             out PLACE
             shl
             jnz loop
@@ -21,7 +29,7 @@ def test_lines_become_words():
     """, NAMES)
     assert result.code == (
         Op.LD << 10 | 0, Op.ADD << 10 | 1, Op.ST << 10 | 0, Op.LD << 10 | View.HIGH << 8 | 0,
-        Op.AND << 10 | View.LOW << 8 | Source.MEMORY, Op.OUT << 10 | 3, Op.SHL << 10,
+        Op.AND << 10 | View.LOW << 8 | Source.HOST_DATA, Op.OUT << 10 | 3, Op.SHL << 10,
         1 << 15 | Condition.NONZERO << 11 | 3, Op.LD << 10 | 2)
     assert result.constants == (0, 96, 3, *(0,) * (REGISTERS - 3))
     assert result.labels == {"start": 0, "loop": 3}
@@ -39,9 +47,16 @@ def test_equal_constants_are_one_register_and_negative_ones_wrap():
     ("ld x.un", "'un'"), ("out MISSING", "MISSING"),
     ("a: ack\na: ack", "line 2: label a is there twice"),
     ("ack\n" * ((1 << CODE_BITS) + 1), "2049 instructions, but 2048 fit"),
-    ("\n".join(f"ld r{number}" for number in range(Source.MEMORY + 1)),
+    ("\n".join(f"ld r{number}" for number in range(SOURCES + 1)),
      "241 registers, but there are 240"),
 ])
 def test_what_is_no_program(text, message):
     with pytest.raises(AssemblyError, match=message):
         assemble(text, NAMES)
+
+
+def test_a_register_may_have_two_names():
+    assert assemble("name here there\nld there\nld here\nld other", {}).code == (
+        Op.LD << 10, Op.LD << 10, Op.LD << 10 | 1)
+    with pytest.raises(AssemblyError, match="line 2: register x is there already"):
+        assemble("name x y\nname x z", {})

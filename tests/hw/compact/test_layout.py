@@ -17,7 +17,7 @@ def test_nothing_overlaps():
     parts = [(places.regions[region], CONFIG.region_bytes(region))
              for region in (Region.WGT, Region.VEC, Region.CONST, Region.ROW)]
     parts += [(places.external, CONFIG.ext_bytes), (places.registers, REGISTER_BYTES),
-              (places.semaphores, 64)]
+              (places.semaphores, 64), (places.tables, CONFIG.tables * 512)]
     parts += [(places.queues[engine], ring_bytes(CONFIG, engine)) for engine in ENGINES]
     parts.sort()
     for (start, size), (following, _) in itertools.pairwise(parts):
