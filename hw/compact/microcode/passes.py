@@ -193,7 +193,7 @@ reduce_known:
     call bytes
     add =ROW
     st row_to
-    ld =9
+    ld =TABLE_SHIFT
     st wide
     ld table
     call bytes

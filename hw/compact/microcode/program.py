@@ -1,9 +1,11 @@
 """The whole microprogram of a configuration."""
 from functools import cache
 
+from amaranth.utils import exact_log2
+
 from systolith.hw.compact.assembler import Assembled, assemble
 from systolith.hw.compact.instructions import OUT_COUNT, OUT_STATUS
-from systolith.hw.compact.layout import SEMAPHORES, layout, ring_bytes
+from systolith.hw.compact.layout import SEMAPHORES, TABLE_BYTES, layout, ring_bytes
 from systolith.hw.compact.microcode import control, products
 from systolith.hw.compact.microcode.elements import ELEMENTS
 from systolith.hw.compact.microcode.host import host
@@ -37,6 +39,7 @@ def names(config: Config) -> dict[str, int]:
         "REGISTER_BYTES": REGISTER_BYTES,
         "SEMAPHORES": places.semaphores, "SEMAPHORES_END": places.semaphores + 4 * SEMAPHORES,
         "FUNCTION_TABLES": places.tables, "TABLES": config.tables,
+        "TABLE_SHIFT": exact_log2(TABLE_BYTES),
         "REG_STATUS_INDEX": places.registers + Register.STATUS + 2,
         "SPACE": int(Register.QUEUE_SPACE), "CONTROL": int(Register.CONTROL),
         "CYCLES_AFTER_SPACE": Register.CYCLES - Register.QUEUE_SPACE,

@@ -29,7 +29,7 @@ table:
     st p
     {table}
     setm =0
-    setn =9
+    setn =TABLE_SHIFT
     shl
     add =FUNCTION_TABLES
     st q

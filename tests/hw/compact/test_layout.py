@@ -3,7 +3,7 @@ import itertools
 
 import pytest
 
-from systolith.hw.compact.layout import Space, layout, ring_bytes
+from systolith.hw.compact.layout import TABLE_BYTES, Space, layout, ring_bytes
 from systolith.hw.config import COMPACT_BYTES, ConfigError, Region
 from systolith.hw.configs import get_config
 from systolith.hw.isa import ENGINES, WORDS
@@ -17,7 +17,7 @@ def test_nothing_overlaps():
     parts = [(places.regions[region], CONFIG.region_bytes(region))
              for region in (Region.WGT, Region.VEC, Region.CONST, Region.ROW)]
     parts += [(places.external, CONFIG.ext_bytes), (places.registers, REGISTER_BYTES),
-              (places.semaphores, 64), (places.tables, CONFIG.tables * 512)]
+              (places.semaphores, 64), (places.tables, CONFIG.tables * TABLE_BYTES)]
     parts += [(places.queues[engine], ring_bytes(CONFIG, engine)) for engine in ENGINES]
     parts.sort()
     for (start, size), (following, _) in itertools.pairwise(parts):

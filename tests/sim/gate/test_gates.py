@@ -7,7 +7,6 @@ from systolith.hw.configs import get_config
 from systolith.sim.board import SimulatedTop
 from systolith.sim.flow import board_netlist
 from systolith.sw.compiler import compile_product
-from systolith.sw.compiler.sums import compile_sums
 from systolith.sw.runtime.serial import SerialDevice
 from tests.hw.boards.test_top import Echo
 from tests.sim.board_wire import BoardDevice
@@ -45,11 +44,10 @@ def test_a_product_is_the_same_in_every_cycle(name):
     """The source's host is an ordinary one; the netlist gets the same bytes in the same cycles."""
     board = BOARDS[name]
     config = get_config(board.config)
-    compile_it = compile_sums if config.compact else compile_product
     with SimulatedTop(board) as source:
         recorder = Recorder(source)
         device = SerialDevice(config, FaultyWire(recorder, ()))
-        assert compile_it(config, m=5, k=9, n=7).run(device).bit_exact
+        assert compile_product(config, m=5, k=9, n=7).run(device).bit_exact
     with SimulatedTop(board, gates=True) as netlist:
         replay = Recorder(netlist)
         for data, _, _ in recorder.record:
