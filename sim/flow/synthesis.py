@@ -13,8 +13,8 @@ from systolith.sim.store import cached, digest
 
 #: `-no-rw-check`: no word is read while it is written, so no logic that watches for it. No `-dsp`
 #: for the iCE40: it would rewrite multipliers that are instances into unregistered ones. `abc9.W`:
-#: picoseconds of a wire of the UP5K as nextpnr routes it. Yosys counts on 750, so it takes chains of
-#: carries for the slowest paths and leaves levels of tables in all others.
+#: picoseconds of a wire of the UP5K as nextpnr routes it. Yosys counts on 750, so it takes chains
+#: of carries for the slowest paths and leaves levels of tables in all others.
 _SCRIPTS = {
     "ice40": "read_verilog {source}; scratchpad -set synth_ice40.abc9.W 2000; "
              "synth_ice40 -no-rw-check -abc9 -device u -top {top}; write_json netlist.json",
