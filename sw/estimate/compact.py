@@ -1,8 +1,8 @@
 """The compact core: one engine that runs commands one after another, in instructions.
 
-Numbers in capitals are instructions of the microprogram in ``hw/compact/microcode``, on the way
-that the comment names. An instruction takes two cycles; a multiplication or a shift a cycle more
-for each of its steps but the first, and a read (which the cycles count) one more.
+Numbers in capitals are cycles on the way that the comment names, counted from the microprogram in
+``hw/compact/microcode``: two an instruction, three a branch that asks A or a flag, three a read. A
+multiplication or a shift takes a cycle more for each of its steps but the first.
 """
 from collections.abc import Mapping, Sequence
 
@@ -27,38 +27,36 @@ from systolith.sw.estimate.work import work_of
 from systolith.sw.reference.addressing import loop_sum
 from systolith.sw.runtime.device import Counters, EngineCounters, StuckError
 
-#: Cycles of an instruction.
-INSTRUCTION = 2
-#: More of a read.
-READ = 1
 #: Steps of a multiplication, and of a shift by a half.
 STEPS = 16
 
 #: The main loop around its steps, and a step that finds no command.
-LOOP, EMPTY = 13, 3
+LOOP, EMPTY = 29, 7
 #: From a step's start over the operation code to its known command; more for the engine's second;
 #: the masks read.
-FOUND, SECOND_OPCODE, KNOWN = 16, 2, 16
+FOUND, SECOND_OPCODE, KNOWN = 35, 5, 34
 #: A check that fails goes on with the next step.
-BLOCKED = 9
+BLOCKED = 19
 #: From there to the command's own lines without its words; until its start is noted; each word.
-TAKEN, NOTED, WORD = 33, 25, 7
+TAKEN, NOTED, WORD = 69, 53, 15
 #: From a command's end to the note of it, the rest, and back to the loop.
-RETIRE, RETIRED, AFTER = 5, 13, 5
+RETIRE, RETIRED, AFTER = 12, 27, 10
 #: Semaphores: a check, a wait and a signal without their bits.
-CHECK, WAIT, SIGNAL = 10, 14, 15
+CHECK, WAIT, SIGNAL = 22, 29, 32
 #: A bit that is not in the mask of a check, a positive one, one at zero (less what it spares).
-CHECKED, CHECKED_SET, CHECKED_FAILED = 11, 13, 3
+CHECKED, CHECKED_SET, CHECKED_FAILED = 24, 30, 9
 #: A bit that is not in the mask of a change, and one that is.
-CHANGED, CHANGED_SET = 14, 20
-#: A product's own lines, and cycles of their shifts; where a stride is not 0; where a flag is set.
-PRODUCT, PRODUCT_SHIFTS, STRIDE, FLAG = 139, 15, 8, 3
-#: A move's own lines, and cycles of their shifts; each region after the first; an accumulator.
-MOVE, MOVE_SHIFTS, REGION, STORE_ONLY = 73, 11, 2, 5
+CHANGED, CHANGED_SET = 30, 44
+#: A product's own lines with their shifts; where a stride is not 0; where a flag is set.
+PRODUCT, STRIDE, FLAG = 314, 17 + STEPS - 1, 6
+#: A look whether the last beat has left the array.
+LOOK = 4
+#: A move's own lines with their shifts; each region after the first; an accumulator.
+MOVE, REGION, STORE_ONLY = 166, 5, 11
 #: The way to a move's last run: where there is one run, where the stride is 0, and the product.
-SINGLE, FLAT, SPAN = 5, 7, 17
+SINGLE, FLAT, SPAN = 11, 16, 38 + 2 * (STEPS - 1)
 #: A run of a move, more where it is stored, and each word of it.
-RUN, STORED, MOVED_WORD = 22, 4, 13
+RUN, STORED, MOVED_WORD = 47, 8, 28
 
 
 class CompactMachine:
@@ -94,8 +92,8 @@ class CompactMachine:
     def _left(self, engine: Engine) -> list[Command]:
         return self._streams[engine][len(self.timings[engine]):]
 
-    def _spend(self, instructions: int, cycles: int = 0) -> None:
-        self._time += INSTRUCTION * instructions + cycles
+    def _spend(self, cycles: int) -> None:
+        self._time += cycles
 
     def _step(self, engine: Engine) -> bool:
         """Whether a command ran."""
@@ -105,24 +103,23 @@ class CompactMachine:
             return False
         command = left[0]
         second = isinstance(command, Store | Table)
-        self._spend(FOUND + SECOND_OPCODE * second + KNOWN, 2 * READ)
+        self._spend(FOUND + SECOND_OPCODE * second + KNOWN)
         if command.wait and not self._check(command.wait):
             self._spend(BLOCKED)
             return False
         if command.wait:
             self._spend(WAIT)
             self._change(command.wait, -1)
-        words = WORDS[engine] - 2
-        self._spend(WORD * words + NOTED, READ * words)
+        self._spend(WORD * (WORDS[engine] - 2) + NOTED)
         start = self._time
-        self._spend(TAKEN - NOTED, command_cycles(command, self._config))
+        self._spend(TAKEN - NOTED + command_cycles(command, self._config))
         end = self._time
         if command.signal:
             self._spend(SIGNAL)
             self._change(command.signal, 1)
-        self._spend(RETIRE, READ)
+        self._spend(RETIRE)
         self.timings[engine].append(Timing(start, end, self._time))
-        self._spend(RETIRED + AFTER, READ)
+        self._spend(RETIRED + AFTER)
         return True
 
     def _check(self, mask: int) -> bool:
@@ -132,9 +129,9 @@ class CompactMachine:
             if not mask >> bit & 1:
                 self._spend(CHECKED)
             elif self._semaphores[bit]:
-                self._spend(CHECKED_SET, READ)
+                self._spend(CHECKED_SET)
             else:
-                self._spend(CHECKED_FAILED, READ)
+                self._spend(CHECKED_FAILED)
                 return False
         return True
 
@@ -143,7 +140,7 @@ class CompactMachine:
         for bit in range(mask.bit_length()):
             taken = mask >> bit & 1
             self._semaphores[bit] += change * taken
-            self._spend(CHANGED_SET if taken else CHANGED, READ * taken)
+            self._spend(CHANGED_SET if taken else CHANGED)
 
 
 def command_cycles(command: Command, config: Config) -> int:
@@ -158,16 +155,12 @@ def command_cycles(command: Command, config: Config) -> int:
 def product_cycles(command: Product) -> int:
     """From the first of a product's own lines to its end."""
     told = ("wgt0", "acc0", "acc1", "acc2")  # loops of which the array must know that they move
-    instructions, cycles = PRODUCT, PRODUCT_SHIFTS
+    result = PRODUCT + FLAG * (bool(command.left_unsigned) + bool(command.accumulate))
     for name in ("act", "wgt", "acc"):
         for loop in range(3):
             if getattr(command, f"{name}{loop}_stride"):
-                instructions += STRIDE + FLAG * (f"{name}{loop}" in told)
-                cycles += STEPS - 1
-    instructions += FLAG * (bool(command.left_unsigned) + bool(command.accumulate))
-    # The engine looks every second instruction whether the last beat has left the array.
-    looks = -(-(issue_cycles(command) + 4) // 4)
-    return INSTRUCTION * (instructions + 2 * looks) + cycles
+                result += STRIDE + FLAG * (f"{name}{loop}" in told)
+    return result + LOOK * -(-(issue_cycles(command) + 5) // LOOK)
 
 
 def issue_cycles(command: Product) -> int:
@@ -187,20 +180,12 @@ def move_cycles(command: Move) -> int:
     """From the first of a move's own lines to its end."""
     regions = (Region.ACT, Region.WGT, Region.VEC, Region.CONST, Region.ACC)
     place = regions.index(Region(command.region))
-    instructions = MOVE + REGION * place + STORE_ONLY * (command.region == Region.ACC)
-    cycles = MOVE_SHIFTS
+    result = MOVE + REGION * place + STORE_ONLY * (command.region == Region.ACC)
     for stride in (command.ext_stride, command.stride):
-        if command.rows == 1:
-            instructions += SINGLE
-        elif not stride:
-            instructions += FLAT
-        else:
-            instructions += SPAN
-            cycles += 2 * (STEPS - 1)
+        result += SINGLE if command.rows == 1 else SPAN if stride else FLAT
     words = command.row_bytes // 4
-    run = RUN + STORED * isinstance(command, Store) + MOVED_WORD * words
-    return INSTRUCTION * (instructions + command.rows * run) + cycles + (
-        READ * command.rows * (1 + words))
+    return result + command.rows * (
+        RUN + STORED * isinstance(command, Store) + MOVED_WORD * words)
 
 
 def estimate_compact(config: Config, streams: Mapping[Engine, Sequence[Command]],

@@ -11,43 +11,43 @@ from systolith.hw.isa import Addend, Combine, Function, Output, Pass, Reduce, Sc
 from systolith.sw.reference.addressing import sink_granule
 
 #: A TABLE, from its first line to its end.
-TABLE = 4005
+TABLE = 4072
 
 #: Shift of a scale word out of a memory.
 SHIFT = 24
 
 #: A pass without any choice: once, for each row, for each beat of two elements; less for an element
 #: that is not valid.
-ONCE, ROW, BEAT, INVALID = 533, 148, 233, 16
+ONCE, ROW, BEAT, INVALID = 558, 153, 244, 19
 
 #: More than without: once, and for each beat.
 SOURCE_VEC = (-11, -2)
-ADDENDS = {Addend.NONE: (0, 0), Addend.COLUMN: (2, 38), Addend.ROW: (8, 32)}
-CHECKED_ONCE = (-8, 0)  # the constants of both
-FUNCTIONS = {Function.NONE: (0, 0), Function.LINEAR: (0, 280), Function.EXP2: (0, 282)}
-COMBINES = {Combine.NONE: (0, 0), Combine.ADD: (65, 32), Combine.MULTIPLY: (69, 148),
-            Combine.SELF: (0, 196), Combine.ROTATE: (73, 326), Combine.SQUARE: (0, 168)}
-OUTPUTS = {Output.INT8: (0, 0), Output.UINT8: (2, 0), Output.INT16: (8, 0)}
+ADDENDS = {Addend.NONE: (0, 0), Addend.COLUMN: (2, 42), Addend.ROW: (9, 36)}
+CHECKED_ONCE = (-9, 0)  # the constants of both
+FUNCTIONS = {Function.NONE: (0, 0), Function.LINEAR: (0, 290), Function.EXP2: (0, 294)}
+COMBINES = {Combine.NONE: (0, 0), Combine.ADD: (66, 36), Combine.MULTIPLY: (71, 154),
+            Combine.SELF: (0, 206), Combine.ROTATE: (76, 336), Combine.SQUARE: (0, 174)}
+OUTPUTS = {Output.INT8: (0, 0), Output.UINT8: (3, 0), Output.INT16: (10, 0)}
 
 #: A scale: once, for each row, and for each beat beside its shift; without and with a row's.
-SCALES = {(Scale.NONE, 0): (0, 0, None), (Scale.TENSOR, 0): (0, 14, 0),
-          (Scale.COLUMN, 0): (8, 0, 66), (Scale.NONE, 1): (10, 12, 0),
-          (Scale.TENSOR, 1): (10, 55, 0), (Scale.COLUMN, 1): (18, 0, 168)}
+SCALES = {(Scale.NONE, 0): (0, 0, None), (Scale.TENSOR, 0): (0, 15, 0),
+          (Scale.COLUMN, 0): (9, 0, 68), (Scale.NONE, 1): (10, 12, 0),
+          (Scale.TENSOR, 1): (10, 57, 0), (Scale.COLUMN, 1): (19, 0, 172)}
 
 #: A reduction: for each row, and for each valid element; once for any. A scalar for each row.
-REDUCES = {Reduce.MAX: (136, 8), Reduce.SUM: (124, 26), Reduce.ABSMAX: (136, 10),
-           Reduce.INDEX: (160, 8)}
-REDUCED = 8
-SCALARS = {Scalar.NONE: 0, Scalar.RECIPROCAL: 2700, Scalar.INVERSE_ROOT: 4126, Scalar.SCALE: 766,
+REDUCES = {Reduce.MAX: (143, 9), Reduce.SUM: (130, 28), Reduce.ABSMAX: (144, 12),
+           Reduce.INDEX: (169, 9)}
+REDUCED = 9
+SCALARS = {Scalar.NONE: 0, Scalar.RECIPROCAL: 2940, Scalar.INVERSE_ROOT: 4430, Scalar.SCALE: 900,
            Scalar.MEAN: 2}
 
 #: For each valid element; for each row.
-NARROW, CAUSAL = 18, 8
+NARROW, CAUSAL = 18, 9
 
 #: A sink: once, and for each beat; the end of a word, of a row that stays in its words, and the
 #: first row inside a word.
-SINKS = {Sink.NONE: (0, 0), Sink.ACT: (209, 36), Sink.WGT_ROWS: (227, 36),
-         Sink.WGT_LANES: (238, 36), Sink.VEC: (205, 40)}
+SINKS = {Sink.NONE: (0, 0), Sink.ACT: (216, 38), Sink.WGT_ROWS: (235, 38),
+         Sink.WGT_LANES: (247, 38), Sink.VEC: (214, 42)}
 WORD_END, STAYS, INSIDE = 10, -10, 20
 
 
@@ -90,10 +90,10 @@ def _scale(command: Pass, rows: int, beats: int) -> int:
 def _shift(shift: int) -> int:
     """A beat's multiplication and shift."""
     if shift < 16:
-        return 216
+        return 224
     if shift == 16:
-        return 74
-    return 94 + 2 * (shift - 17) if shift < 48 else 48
+        return 78
+    return 100 + 2 * (shift - 17) if shift < 48 else 54
 
 
 def _reduction(command: Pass, rows: int, valid: int) -> int:
