@@ -1,8 +1,8 @@
-"""The compact core: one engine that runs commands one after another, in instructions.
+"""The compact core: one engine that runs commands one after another.
 
 Numbers in capitals are cycles on the way that the comment names, counted from the microprogram in
-``hw/compact/microcode``: two an instruction, three a branch that asks A or a flag, three a read. A
-multiplication or a shift takes a cycle more for each of its steps but the first.
+``hw/compact/microcode``: two an instruction, three a branch that asks A or a flag, three a read.
+A multiplication or a shift takes a cycle more for each of its steps but the first.
 """
 from collections.abc import Mapping, Sequence
 
@@ -183,9 +183,8 @@ def move_cycles(command: Move) -> int:
     result = MOVE + REGION * place + STORE_ONLY * (command.region == Region.ACC)
     for stride in (command.ext_stride, command.stride):
         result += SINGLE if command.rows == 1 else SPAN if stride else FLAT
-    words = command.row_bytes // 4
-    return result + command.rows * (
-        RUN + STORED * isinstance(command, Store) + MOVED_WORD * words)
+    run = RUN + STORED * isinstance(command, Store) + MOVED_WORD * (command.row_bytes // 4)
+    return result + command.rows * run
 
 
 def estimate_compact(config: Config, streams: Mapping[Engine, Sequence[Command]],

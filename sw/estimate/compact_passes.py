@@ -38,7 +38,7 @@ SCALES = {(Scale.NONE, 0): (0, 0, None), (Scale.TENSOR, 0): (0, 15, 0),
 REDUCES = {Reduce.MAX: (143, 9), Reduce.SUM: (130, 28), Reduce.ABSMAX: (144, 12),
            Reduce.INDEX: (169, 9)}
 REDUCED = 9
-SCALARS = {Scalar.NONE: 0, Scalar.RECIPROCAL: 2940, Scalar.INVERSE_ROOT: 4430, Scalar.SCALE: 900,
+SCALARS = {Scalar.NONE: 0, Scalar.RECIPROCAL: 2842, Scalar.INVERSE_ROOT: 4299, Scalar.SCALE: 808,
            Scalar.MEAN: 2}
 
 #: For each valid element; for each row.
