@@ -35,6 +35,10 @@ write_verilog -noattr
 """
 
 
+#: A register whose reset counts only with its enable: an `if` in an `if`.
+_NESTED = re.compile(r"^(    if \(.*\))\n(      if \(.*\) .*;\n      else .*;\n)", re.MULTILINE)
+
+
 class Port(NamedTuple):
     """A port of the top module."""
 
@@ -77,6 +81,8 @@ def to_verilog(component, *, name: str) -> Design:
         source = rtlil.convert(component, name=name, emit_src=False)
     optimized = _yosys(_OPTIMIZE.format(rtlil=share_modules(source), name=name))
     text = plain_names(_yosys(_WRITE.format(rtlil=equalize_widths(optimized))))
+    # Yosys leaves it to the reader which of the two ifs the else belongs to.
+    text = _NESTED.sub(r"\1 begin\n\2    end\n", text)
     return Design(text, _ports(text, name), tuple(_memories(source)))
 
 

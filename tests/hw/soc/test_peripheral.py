@@ -137,7 +137,7 @@ async def memory_that_refuses_stops_nothing(dut):
 
 
 #: Cycles of an access, the first and the last included, as docs/soc.md tells them.
-WRITE, REGISTER_READ, MEMORY_READ = 2, 6, 7
+WRITE, REGISTER_READ, MEMORY_READ = 2, 6, 8
 
 
 @pytest.mark.parametrize("name", [CONFIG.name, pytest.param(WIDE.name, marks=pytest.mark.slow)])
