@@ -40,7 +40,7 @@ def test_ports_are_the_pins(board):
 
 
 @pytest.mark.parametrize(("name", "primitive", "divider"), [
-    ("icebreaker", "SB_PLL40_PAD", ".DIVQ(3'h5)"), ("upduino3", "SB_PLL40_CORE", ".DIVQ(3'h5)"),
+    ("icebreaker", "SB_PLL40_PAD", ".DIVQ(3'h4)"), ("upduino3", "SB_PLL40_CORE", ".DIVQ(3'h4)"),
     ("ulx3s-85f", "EHXPLLL", ".CLKI_DIV(5)")])
 def test_the_pll_is_in_the_verilog(name, primitive, divider):
     text = to_verilog(BoardTop(board=BOARDS[name], machine=Echo(BOARDS[name])), name=TOP).text

@@ -85,7 +85,7 @@ def test_the_boards_are_listed_with_what_was_built():
     built = build(BOARDS["icebreaker"])
     after = listed()["icebreaker"]
     assert after == {
-        "board": "icebreaker", "config": "ice40up5k", "mhz_required": 24, "macs_per_cycle": 16,
+        "board": "icebreaker", "config": "ice40up5k", "mhz_required": 36, "macs_per_cycle": 16,
         "built": True, **{name: built.report[name] for name in ("lut", "ff", "dsp", "bram", "mhz")}}
 
 
