@@ -42,7 +42,7 @@ MOST_CORES = 1 << ADDRESS_BITS - CORE_SHIFT
 MOST_NODES = 16
 
 #: Cycles from an accepted read on a system port to its data, the same for every memory; more where
-#: the memories' ports have registers, see :attr:`Config.system_read_latency`.
+#: the memories' ports have registers, see :func:`system_latency`.
 SYSTEM_READ_LATENCY = 3
 
 #: Segments of a function table; a power of two.
@@ -65,6 +65,15 @@ COMPACT_ARRAY = {"rows": 8, "cols": 2, "lanes": 2, "hop": 0, "multiply_cycles": 
                  "lut_columns": 0}
 COMPACT_LIMITS = {"act_depth": 512, "acc_depth": 512}
 COMPACT_BYTES = 1 << 17
+
+
+def system_latency(port_cycles: int) -> int:
+    """Cycles from an accepted read on a system port to its data.
+
+    Where there are registers at the memories' ports, there is one more for the answer, too: a wide
+    word is brought together in two steps.
+    """
+    return SYSTEM_READ_LATENCY + 2 * port_cycles
 
 
 def _power_of_two(value: int) -> bool:
@@ -308,7 +317,7 @@ class Config:
     @property
     def system_read_latency(self) -> int:
         """Cycles from an accepted read on a system port to its data."""
-        return SYSTEM_READ_LATENCY + self.port_cycles
+        return system_latency(self.port_cycles)
 
     @property
     def source_latency(self) -> int:

@@ -133,11 +133,8 @@ class Memory(wiring.Component):
     def _late_write(self, m):
         signature = MemoryWrite(self._depth, self._width, self._granularity)
         later = signature.create(path=("late_write",))
-        m.d.sync += later.mask.eq(self.write.mask)
-        # Only where something is written: synthesis would merge the registers of several memories,
-        # and these are to be near the memory.
-        with m.If(self.write.mask.any()):
-            m.d.sync += [later.address.eq(self.write.address), later.data.eq(self.write.data)]
+        m.d.sync += [later.mask.eq(self.write.mask), later.address.eq(self.write.address),
+                     later.data.eq(self.write.data)]
         return later
 
     def _late_read(self, m):

@@ -104,16 +104,19 @@ class Sequencer(wiring.Component):
         words = Signal(data.ArrayLayout(32, size))
         following = Signal.like(words)
         fetched = Signal(range(size + 1))
-        # What decides on a start is in registers, set in time: the command is complete, and known.
-        complete, known = (Signal(name=name) for name in ("complete", "known"))
+        # What decides on a start is in registers, set in time: the command is complete, it waits
+        # for its start, its operation code is known.
+        complete, held, known = (Signal(name=name) for name in ("complete", "held", "known"))
         m.d.comb += [self.words.ready.eq(~complete), self.empty.eq(fetched == 0),
-                     following.eq(Cat(words.as_value()[32:], self.words.payload))]
+                     following.eq(words)]
         with m.If(self.words.valid & self.words.ready):
+            m.d.comb += following.eq(Cat(words.as_value()[32:], self.words.payload))
             m.d.sync += [words.eq(following), fetched.eq(fetched + 1),
-                         complete.eq(fetched == size - 1), known.eq(self._known(following))]
+                         complete.eq(fetched == size - 1), held.eq(fetched == size - 1),
+                         known.eq(self._known(following))]
         self._offer(m, words)
         in_flight = self._retire(m, words)
-        self._start(m, words, complete & ~self.port.command.valid, known, in_flight)
+        self._start(m, words, following, held, known, in_flight)
         with m.If(self.port.command.valid & self.port.command.ready):
             m.d.sync += [self.port.command.valid.eq(0), fetched.eq(0), complete.eq(0),
                          self.report.started.eq(self.report.started + 1)]
@@ -163,9 +166,10 @@ class Sequencer(wiring.Component):
         opcode = decode_field(words, self._common("opcode"))
         return Cat(opcode == code for code in self._commands).any()
 
-    def _start(self, m, words, held, known, in_flight):
+    def _start(self, m, words, following, held, known, in_flight):
         """Check operation code, fence and semaphores of the command that is held back."""
-        fence = decode_field(words, self._common("fence"))
+        fence, next_fence = (decode_field(each, self._common("fence"))
+                             for each in (words, following))
         ready, more, less = Signal(), Signal(), Signal()
         # Registers: there are none in flight, or as many as may be.
         drained, full = Signal(name="drained", init=1), Signal(name="full")
@@ -173,15 +177,21 @@ class Sequencer(wiring.Component):
                      less.eq(self.port.retire & ~self.grant)]
         m.d.sync += [drained.eq(~more & (drained | (less & (in_flight == 1)))),
                      full.eq(~less & (full | (more & (in_flight == IN_FLIGHT - 1))))]
+        # A register as well: whatever may be in flight, this command may start. A grant that makes
+        # it wrong also ends ``held``.
+        free, retire = Signal(name="free"), self.port.retire
+        m.d.sync += free.eq(self._known(following)
+                            & (~next_fence | (drained | (retire & (in_flight == 1))))
+                            & (~full | retire))
         m.d.comb += [
             ready.eq(held & self.run & ~self.halt),
             self.wait.eq(decode_field(words, self._common("wait"))),
             self.activity.fenced.eq(ready & known & fence & ~drained),
-            self.request.eq(ready & known & (~fence | drained) & ~full),
+            self.request.eq(ready & free),
             self.activity.waiting.eq(self.request & ~self.grant),
         ]
         with m.If(self.grant):
-            m.d.sync += self.port.command.valid.eq(1)
+            m.d.sync += [self.port.command.valid.eq(1), held.eq(0)]
         with m.If(ready & ~known & drained):
             self._fault(m, Cause.UNKNOWN_OPCODE, self.report.started)
 

@@ -1,7 +1,4 @@
 """The answer to a read of host or mover: part of a memory's word, and nothing at other times."""
-from functools import reduce
-from operator import or_
-
 from amaranth import *
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -69,24 +66,24 @@ class SystemAnswer(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        due, hot = self.accept, one_hot(m, self.lane, self._lanes, name="hot")
+        hot = one_hot(m, self.lane, self._lanes, name="hot") & self.accept.replicate(self._lanes)
         for cycle in range(1, self._word_latency + 1):
-            later_due, later_hot = (Signal.like(value, name=f"{name}_{cycle}")
-                                    for name, value in (("due", due), ("hot", hot)))
-            m.d.sync += [later_due.eq(due), later_hot.eq(hot)]
-            due, hot = later_due, later_hot
-        part = Signal.like(self.read_data)
-        m.d.sync += part.eq(0)
-        with m.If(due):
-            # A tree of gates: a choice among many by their number is far deeper.
-            terms = [self.word.word_select(index, self._bus_bits) & hot[index].replicate(
-                self._bus_bits) for index in range(self._lanes)]
-            while len(terms) > 1:
-                terms = [reduce(or_, terms[at:at + 2]) for at in range(0, len(terms), 2)]
-            m.d.sync += part.eq(terms[0])
-        for cycle in range(1, self._latency - self._word_latency):
-            later = Signal.like(part, name=f"part_{cycle}")
-            m.d.sync += later.eq(part)
-            part = later
-        m.d.comb += self.read_data.eq(part)
+            later = Signal(self._lanes, name=f"hot_{cycle}")
+            m.d.sync += later.eq(hot)
+            hot = later
+        # A tree of gates: a choice among many by their number is far deeper. Its levels are spread
+        # over the cycles that are left, the first of which get what is over.
+        parts = [self.word.word_select(index, self._bus_bits) & hot[index].replicate(self._bus_bits)
+                 for index in range(self._lanes)]
+        for level in range(self._latency - self._word_latency, 0, -1):
+            for _ in range(-(-exact_log2(len(parts)) // level)):
+                parts = [left | right for left, right in zip(parts[::2], parts[1::2], strict=True)]
+            parts = [self._registered(m, part, f"part_{level}_{index}")
+                     for index, part in enumerate(parts)]
+        m.d.comb += self.read_data.eq(parts[0])
         return m
+
+    def _registered(self, m, value, name):
+        later = Signal(self._bus_bits, name=name)
+        m.d.sync += later.eq(value)
+        return later

@@ -6,6 +6,7 @@
 // VM_TRACE         1: with VCD traces
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 
 #if SYSTOLITH_BOARD
@@ -31,8 +32,8 @@ constexpr int kResetCycles = 1100;
 
 class Board {
 public:
-    Board(uint64_t bit_to, uint64_t bit_from, const sdram::Parameters* parameters)
-        : sender_{bit_to}, receiver_{bit_from} {
+    Board(uint64_t bit_to, uint64_t bit_from, const sdram::Parameters* parameters, uint64_t late)
+        : sender_{bit_to}, receiver_{bit_from}, coming_(late) {
         if (parameters) chip_ = std::make_unique<sdram::Chip>(*parameters);
 #if VM_TRACE
         context_.traceEverOn(true);
@@ -95,7 +96,8 @@ private:
 #endif
     }
 
-    // The chip works at the rising edges of its own clock, and its pins are active when low.
+    // The chip works at the rising edges of its own clock, and its pins are active when low. No time
+    // passes on the wires here, so what they make late comes that many edges later.
     void serve_chip() {
 #if SYSTOLITH_SDRAM
         if (top_->sdram_clock && !chip_clock_) {
@@ -106,7 +108,9 @@ private:
             pins.bank = top_->sdram_bank, pins.address = top_->sdram_address;
             pins.mask = top_->sdram_mask, pins.data = top_->sdram_data__out;
             pins.drive = top_->sdram_data__en != 0;
-            const sdram::Output output = chip_->edge(pins);
+            coming_.push_back(chip_->edge(pins));
+            const sdram::Output output = coming_.front();
+            coming_.pop_front();
             // Wires that nobody drives have any value.
             top_->sdram_data = output.drive ? output.data : uint16_t(0x5A5A * chip_->edges());
         }
@@ -125,6 +129,7 @@ private:
 #endif
     uart::LineSender sender_;
     uart::LineReceiver receiver_;
+    std::deque<sdram::Output> coming_;
 };
 
 }  // namespace
@@ -132,10 +137,11 @@ private:
 extern "C" {
 
 // A board whose host sends with `bit_to` and listens with `bit_from` cycles a bit, 16 bits of them
-// a fraction; `parameters` are those of its SDRAM chip, or 'nullptr'.
+// a fraction; `parameters` are those of its SDRAM chip, or 'nullptr', and `late` how many edges of the
+// clock pass before the one that takes the chip's data.
 Board* systolith_board_create(uint64_t bit_to, uint64_t bit_from,
-                              const sdram::Parameters* parameters) {
-    return new Board(bit_to, bit_from, parameters);
+                              const sdram::Parameters* parameters, uint64_t late) {
+    return new Board(bit_to, bit_from, parameters, late);
 }
 
 void systolith_board_destroy(Board* board) { delete board; }

@@ -29,7 +29,7 @@ ROOM = 4096
 
 _BYTES = POINTER(c_uint8)
 _SIGNATURES = {
-    "create": (c_void_p, [c_uint64, c_uint64, POINTER(ChipParameters)]),
+    "create": (c_void_p, [c_uint64, c_uint64, POINTER(ChipParameters), c_uint64]),
     "destroy": (None, [c_void_p]),
     "cycles": (c_uint64, [c_void_p]),
     "send": (None, [c_void_p, c_char_p, c_uint64]),
@@ -92,15 +92,16 @@ class SimulatedBoard:
         self._start(verilog, TOP, clocks_per_bit / (1 + deviation), trace, progress)
 
     def _start(self, verilog: str, top: str, bit_cycles: float, trace: bool, progress: Progress,
-               chip: ChipParameters | None = None) -> None:
-        """Build and create it; the host's bits take so many cycles."""
+               chip: ChipParameters | None = None, late: int = 0) -> None:
+        """Build and create it; the host's bits take so many cycles, and the data of its SDRAM are
+        taken so many edges late."""
         flags = [f"-DSYSTOLITH_BOARD={int(top == BOARD_TOP)}",
                  f"-DSYSTOLITH_SDRAM={int(chip is not None)}"]
         library = build_library(verilog, top=top, harness=HARNESS, headers=HEADERS, flags=flags,
                                 trace=trace, progress=progress)
         self._call = _functions(library)
         bit = round((1 << 16) * bit_cycles)
-        self._handle = self._call["create"](bit, bit, byref(chip) if chip else None)
+        self._handle = self._call["create"](bit, bit, byref(chip) if chip else None, late)
 
     def __enter__(self) -> "SimulatedBoard":
         return self
@@ -185,8 +186,12 @@ class SimulatedTop(SimulatedBoard):
         progress = progress or Progress(quiet=True)
         make = board_gates if gates else _board_source
         verilog = make(board, clocks_per_bit=clocks_per_bit, progress=progress)
-        chip = chip_parameters(board.sdram.chip, dividers(board).mhz * 1e6) if board.sdram else None
-        self._start(verilog, BOARD_TOP, clocks_per_bit, False, progress, chip)
+        chip, late = None, 0
+        if board.sdram:
+            clock_hz = dividers(board).mhz * 1e6
+            chip = chip_parameters(board.sdram.chip, clock_hz)
+            late = board.sdram.chip.timing.clocking(clock_hz).late
+        self._start(verilog, BOARD_TOP, clocks_per_bit, False, progress, chip, late)
 
     @property
     def refreshes(self) -> int:

@@ -6,7 +6,7 @@ _PAD = ("IO_TYPE=LVCMOS33",)
 
 COLORLIGHT_I5 = Board(
     name="colorlight-i5", title="Colorlight i5", family="ecp5", device="25k", package="CABGA381",
-    speed="6", oscillator_mhz=25, clock_mhz=40, config="ecp5-25f",
+    speed="6", oscillator_mhz=25, clock_mhz=75, config="ecp5-25f",
     clock=Pin("P3", _PAD), rx=Pin("H18", _PAD), tx=Pin("J17", _PAD),
     # The module has one lamp; the other may be plugged into the extension board, connector P3.
     ready=Pin("U16", _PAD, inverted=True), fault=Pin("C17", _PAD),

@@ -18,5 +18,5 @@ def _orangecrab(size: int, *, config: str, clock_mhz: float, ram_bytes: int) -> 
     )
 
 
-ORANGECRAB_25F = _orangecrab(25, config="ecp5-25f", clock_mhz=40, ram_bytes=1 << 14)
-ORANGECRAB_85F = _orangecrab(85, config="ecp5-85f", clock_mhz=40, ram_bytes=1 << 16)
+ORANGECRAB_25F = _orangecrab(25, config="ecp5-25f", clock_mhz=96, ram_bytes=1 << 14)
+ORANGECRAB_85F = _orangecrab(85, config="ecp5-85f", clock_mhz=72, ram_bytes=1 << 16)

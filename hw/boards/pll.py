@@ -94,12 +94,16 @@ class Pll(wiring.Component):
         Clock of the core.
     locked : Out(1)
         The clock is stable.
+    shifted : Out(1)
+        For a board with an SDRAM: the clock of which the inverse has its rising edges where the
+        chip wants them, see :class:`~systolith.hw.sdram.timing.Clocking`.
     """
 
     def __init__(self, *, board):
         self._board = board
         self._dividers = dividers(board)
-        super().__init__({"reference": In(1), "clock": Out(1), "locked": Out(1)})
+        super().__init__({"reference": In(1), "clock": Out(1), "locked": Out(1),
+                          **({"shifted": Out(1)} if board.sdram else {})})
 
     def elaborate(self, platform):
         m = Module()
@@ -130,4 +134,17 @@ class Pll(wiring.Component):
             i_CLKI=self.reference, i_CLKFB=self.clock, i_RST=Const(0), i_STDBY=Const(0),
             i_PHASESEL0=Const(0), i_PHASESEL1=Const(0), i_PHASEDIR=Const(1),
             i_PHASESTEP=Const(1), i_PHASELOADREG=Const(1), i_PLLWAKESYNC=Const(0),
-            i_ENCLKOP=Const(0), o_CLKOP=self.clock, o_LOCK=self.locked)
+            i_ENCLKOP=Const(0), o_CLKOP=self.clock, o_LOCK=self.locked,
+            **(self._ecp5_shifted() if self._board.sdram else {}))
+
+    def _ecp5_shifted(self):
+        """A second output, some quarters of a period after the first."""
+        found = self._dividers
+        timing = self._board.sdram.chip.timing
+        # The pad inverts the clock, which is half a period.
+        quarters = (timing.clocking(found.mhz * 1e6).quarters - 2) % 4
+        # Phases are whole periods of the inner oscillator and eighths.
+        whole, eighths = divmod(2 * found.output * quarters, 8)
+        return {"p_CLKOS_DIV": found.output, "p_CLKOS_ENABLE": "ENABLED",
+                "p_CLKOS_CPHASE": found.output // 2 + whole, "p_CLKOS_FPHASE": eighths,
+                "p_OUTDIVIDER_MUXB": "DIVB", "i_ENCLKOS": Const(0), "o_CLKOS": self.shifted}

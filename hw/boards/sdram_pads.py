@@ -10,10 +10,10 @@ from systolith.hw.sdram.timing import WORD_BITS
 
 
 class SdramPads(wiring.Component):
-    """Registers of the pads, which all switch at the same time, and the inverted clock.
+    """Registers of the pads, which all switch at the same time, and the chip's clock.
 
-    The chip sees its rising edge half a period after the pads have changed, so both set-up and
-    hold time are half a period. One cycle each way.
+    The chip sees its rising edge some quarters of a period after the pads have changed, so both
+    set-up and hold time are a quarter at least. One cycle each way.
 
     Parameters
     ----------
@@ -26,6 +26,8 @@ class SdramPads(wiring.Component):
     -------
     pins : In(SdramPins), data : Out(16)
         The controller's side.
+    shifted : In(1)
+        Clock that is inverted for the chip, see :class:`~systolith.hw.boards.pll.Pll`.
     clock, clock_enable, select, ras, cas, we : Out(1), bank, address, mask : Out
         The other pads, in the level that the chip needs.
     """
@@ -34,7 +36,8 @@ class SdramPads(wiring.Component):
         self._wires, self._pads = wires, pads
         widths = {name: len(getattr(wires, name)) for name in ("bank", "address", "mask")}
         super().__init__({
-            "pins": In(SdramPins()), "data": Out(WORD_BITS), "clock": Out(1),
+            "pins": In(SdramPins()), "data": Out(WORD_BITS), "shifted": In(1),
+            "clock": Out(1),
             **{name: Out(1) for name in ("clock_enable", "select", "ras", "cas", "we")},
             **{name: Out(width) for name, width in widths.items()}})
 
@@ -52,7 +55,7 @@ class SdramPads(wiring.Component):
                 self._register(m, f"{name}_{bit}", level[bit] ^ pin.inverted,
                                getattr(self, name)[bit])
         m.d.comb += self.select.eq(not self._wires.select.inverted)
-        m.submodules.clock = Instance("ODDRX1F", i_SCLK=ClockSignal(), i_RST=Const(0),
+        m.submodules.clock = Instance("ODDRX1F", i_SCLK=self.shifted, i_RST=Const(0),
                                       i_D0=Const(0), i_D1=Const(1), o_Q=self.clock)
         for bit in range(WORD_BITS):
             self._wire(m, bit)

@@ -87,12 +87,13 @@ class BoardTop(wiring.Component):
         m.d.comb += [getattr(self, port).eq(1) for port in self._board.pins
                      if port.startswith("high")]
         if self._board.sdram:
-            self._sdram(m, machine)
+            self._sdram(m, machine, pll.shifted)
         return m
 
-    def _sdram(self, m, machine):
+    def _sdram(self, m, machine, shifted):
         m.submodules.pads = pads = SdramPads(wires=self._board.sdram, pads=self._pads)
         m.d.comb += [pads.pins.eq(machine.pins), machine.data.eq(pads.data),
+                     pads.shifted.eq(shifted),
                      *(getattr(self, f"sdram_{name}").eq(getattr(pads, name)) for name in SIGNALS)]
 
     def _received(self, m):

@@ -36,6 +36,6 @@ def _ulx3s(size: int, *, config: str, clock_mhz: float) -> Board:
     )
 
 
-ULX3S_12F = _ulx3s(12, config="ecp5-25f", clock_mhz=40)
-ULX3S_25F = _ulx3s(25, config="ecp5-25f", clock_mhz=40)
-ULX3S_85F = _ulx3s(85, config="ecp5-85f", clock_mhz=40)
+ULX3S_12F = _ulx3s(12, config="ecp5-25f", clock_mhz=75)
+ULX3S_25F = _ulx3s(25, config="ecp5-25f", clock_mhz=75)
+ULX3S_85F = _ulx3s(85, config="ecp5-85f", clock_mhz=60)

@@ -61,7 +61,7 @@ class Sdram(wiring.Component):
                              f"not {bus_bytes!r}")
         self._bus_bytes, self._chip = bus_bytes, chip
         self._cycles = cycles or chip.timing.cycles(clock_hz)
-        self._capture = chip.timing.capture(clock_hz)
+        self._late = chip.timing.clocking(clock_hz).late
         super().__init__({
             "user": In(ExternalUser(bus_bytes=bus_bytes)), "forget": In(1),
             "pins": Out(SdramPins()), "data": In(WORD_BITS)})
@@ -77,7 +77,7 @@ class Sdram(wiring.Component):
         m.submodules.requests = requests = Requests(chip=self._chip, bus_bytes=self._bus_bytes)
         m.submodules.spread = spread = BeatToWords(burst=burst)
         m.submodules.gather = gather = WordsToBeat(
-            burst=burst, delay=OUT_CYCLES + self._cycles.cas + self._capture)
+            burst=burst, delay=OUT_CYCLES + self._cycles.cas + self._late)
         m.submodules.scheduler = scheduler = Scheduler(chip=self._chip, cycles=self._cycles,
                                                        burst=burst)
         connect(m, flipped(self.user), requests.user)

@@ -1,6 +1,7 @@
 """What an SDRAM chip asks for: its geometry, its times, and those in cycles of a clock."""
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from systolith.hw.config import ConfigError
 
@@ -17,6 +18,14 @@ STARTUP_REFRESHES = 8
 #: Nanoseconds on the way from the FPGA's clock to the chip and back with the data: two pads and
 #: the wires, at least and at most. An assumption; the chip's own times are in its data sheet.
 ROUND_TRIP_NS = (3.0, 5.0)
+
+
+class Clocking(NamedTuple):
+    """The chip's rising edge is ``quarters`` of a period after that of the FPGA, and ``late`` edges
+    of the FPGA's clock pass after it before the one which takes the data."""
+
+    quarters: int
+    late: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,27 +79,35 @@ class SdramTiming:
             refresh=math.floor(self.refresh * clock_hz / 1e9) - 1,
             cas=2 if 1e9 / clock_hz >= self.cas2 else 3)
 
-    def capture(self, clock_hz: float) -> int:
-        """Edges of the FPGA's clock that pass before the one which takes the data.
+    def clocking(self, clock_hz: float) -> Clocking:
+        """When the chip gets its clock, and which edge of the FPGA's takes its data.
 
-        The chip has the inverted clock: it drives data from its edge on, half a period before the
-        FPGA's, which may be too soon for them.
+        The chip takes commands some quarters of a period after the pads have changed: at least one
+        of set-up time and one of hold time. It drives data from its edge on; the FPGA's next edge
+        may be too soon for them. Half a period where it will do, or else what leaves the data most
+        time.
 
         Raises
         ------
         ConfigError
-            When the data are valid at none of two edges.
+            When the data are valid at no edge, at whatever quarter the chip gets its clock.
         """
         period = 1e9 / clock_hz
+        found = {Clocking(quarters, late): self._spare(period, quarters, late)
+                 for quarters in (1, 2, 3) for late in range(2)}
+        good = [clocking for clocking, spare in found.items() if spare >= 0]
+        if not good:
+            raise ConfigError(
+                f"at {clock_hz / 1e6:g} MHz no edge of the FPGA's clock meets the SDRAM's data: "
+                f"take a clock up to {1750 / (self.ac + ROUND_TRIP_NS[1]):.0f} MHz")
+        return max(good, key=lambda clocking: (clocking.quarters == 2, found[clocking]))
+
+    def _spare(self, period: float, quarters: int, late: int) -> float:
+        """Nanoseconds that the data are there before the edge that takes them or after it,
+        whichever is less; negative when they are not."""
         shortest, longest = ROUND_TRIP_NS
-        for late in range(2):
-            edge = (late + 0.5) * period
-            if self.ac + longest <= edge <= period + self.oh + shortest:
-                return late
-        raise ConfigError(
-            f"at {clock_hz / 1e6:g} MHz no edge of the FPGA's clock meets the SDRAM's data: take a "
-            f"clock up to {500 / (self.ac + longest):.0f} MHz or from "
-            f"{500 / (self.oh + shortest):.0f} MHz")
+        edge = (1 - quarters / 4 + late) * period
+        return min(edge - self.ac - longest, period + self.oh + shortest - edge)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -42,9 +42,9 @@ class AddressGenerator(wiring.Component):
         Which beat of its tile it is.
     relevant : In(len(depths))
         Bit i: the address is for that memory; with ``load``, from then on.
-    past : Out(len(depths))
-        Bit i: the address is past the end of the relevant memory of ``depths[i]`` words. A
-        register: what decides whether a beat starts must be short.
+    past : Out(1)
+        The address is past the end of a relevant memory. A register: what decides whether a beat
+        starts must be short.
     """
 
     def __init__(self, *, place_bits, depths=()):
@@ -55,7 +55,7 @@ class AddressGenerator(wiring.Component):
             "load": In(1), "base": In(16), "advance": In(1), "row_end": In(1),
             "row_step": In(16), "tile_step": In(16), "last_place": In(place_bits),
             "address": Out(ADDRESS_BITS), "place": Out(place_bits),
-            "relevant": In(len(self._depths)), "past": Out(len(self._depths)),
+            "relevant": In(len(self._depths)), "past": Out(1),
         })
 
     def elaborate(self, platform):
@@ -78,4 +78,5 @@ class AddressGenerator(wiring.Component):
         return m
 
     def _past(self, address):
-        return self.relevant & Cat(address[exact_log2(depth):].any() for depth in self._depths)
+        return (self.relevant
+                & Cat(address[exact_log2(depth):].any() for depth in self._depths)).any()

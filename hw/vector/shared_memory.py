@@ -4,7 +4,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, connect, flipped
 from amaranth.utils import exact_log2
 
-from systolith.hw.config import SYSTEM_READ_LATENCY
+from systolith.hw.config import system_latency
 from systolith.hw.interfaces import SystemPort
 from systolith.hw.memory import READ_LATENCY, Memory, MemoryRead, MemoryWrite
 from systolith.hw.one_hot import one_hot, placed
@@ -64,7 +64,7 @@ class SharedMemory(wiring.Component):
         m.submodules.answer = answer = SystemAnswer(
             word_bytes=self._word_bytes, bus_bytes=self._bus_bytes,
             word_latency=self._read_cycles + self._port_cycles,
-            latency=SYSTEM_READ_LATENCY + self._port_cycles)
+            latency=system_latency(self._port_cycles))
         data = delayed(m, memory.read.data, self._read_cycles - READ_LATENCY, "late")
         parts = exact_log2(lanes)
         first = exact_log2(self._bus_bytes)

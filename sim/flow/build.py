@@ -14,9 +14,9 @@ from systolith.sim.flow.reports import bitstream_path, write_report
 from systolith.sim.flow.tools import FlowError, find_tool, warm
 from systolith.sim.progress import Progress
 
-#: How far above the board's clock the placer aims. Of an ECP5 it takes every path that is not much
-#: worse than the clock for equally urgent; with an iCE40 it has not been tried.
-_AIM = {"ice40": 1, "ecp5": 3}
+#: MHz that the placer aims at, if not at the board's clock: of an ECP5 it takes every path that is
+#: not much worse than the clock for equally urgent. With an iCE40 it has not been tried.
+_AIM_MHZ = {"ecp5": 120}
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def build(board: Board, *, seeds: Sequence[int], jobs: int, force: bool,
     trials: list[Trial] = []
     with progress.stage("place and route"):
         for trial in try_seeds(board, synthesized / NETLIST,
-                               constraints(board, aim=_AIM[board.family]),
+                               constraints(board, aim=_aim(board)),
                                seeds=seeds, jobs=jobs):
             trials.append(trial)
             progress.note(f"  seed {trial.seed}: {trial.timing.mhz:.1f} MHz, "
@@ -66,6 +66,11 @@ def build(board: Board, *, seeds: Sequence[int], jobs: int, force: bool,
     if not best.timing.met and not force:
         raise FlowError(_missed(board, best, trials))
     return _finish(board, best, trials, cells, progress)
+
+
+def _aim(board: Board) -> float:
+    """How many times the board's clock that is."""
+    return _AIM_MHZ.get(board.family, board.clock_mhz) / board.clock_mhz
 
 
 def _missed(board: Board, best: Trial, trials: Sequence[Trial]) -> str:

@@ -1,16 +1,19 @@
 // What the cells of an ECP5 do that a board's top level has beside its machine, for simulation: the
-// PLL hands its reference on, as one clock is as good as another here.
+// PLL hands its reference on, as one clock is as good as another here; so is the phase of its second
+// output, since no time passes on the wires.
 
 module EHXPLLL (
     input CLKI, CLKFB, RST, STDBY, PHASESEL0, PHASESEL1, PHASEDIR, PHASESTEP, PHASELOADREG,
-    input PLLWAKESYNC, ENCLKOP,
-    output CLKOP, LOCK
+    input PLLWAKESYNC, ENCLKOP, ENCLKOS,
+    output CLKOP, CLKOS, LOCK
 );
   parameter FEEDBK_PATH = "CLKOP", CLKI_DIV = 1, CLKFB_DIV = 1, CLKOP_DIV = 1;
   parameter CLKOP_ENABLE = "ENABLED", CLKOP_CPHASE = 0, CLKOP_FPHASE = 0;
-  parameter OUTDIVIDER_MUXA = "DIVA", PLLRST_ENA = "DISABLED", INTFB_WAKE = "DISABLED";
-  parameter STDBY_ENABLE = "DISABLED", DPHASE_SOURCE = "DISABLED";
+  parameter CLKOS_DIV = 1, CLKOS_ENABLE = "DISABLED", CLKOS_CPHASE = 0, CLKOS_FPHASE = 0;
+  parameter OUTDIVIDER_MUXA = "DIVA", OUTDIVIDER_MUXB = "DIVB", PLLRST_ENA = "DISABLED";
+  parameter INTFB_WAKE = "DISABLED", STDBY_ENABLE = "DISABLED", DPHASE_SOURCE = "DISABLED";
   assign CLKOP = CLKI;
+  assign CLKOS = CLKI;
   assign LOCK = 1'b1;
 endmodule
 

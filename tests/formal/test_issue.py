@@ -102,8 +102,9 @@ class IssueProof(wiring.Component):
             m.d.comb += [
                 holds(implies(self._issue.start & used, address < depth)),
                 holds(implies(active, kept[index] == used)),
-                holds(implies(active, beyond[index] == (used & (address >= depth)))),
             ]
+        m.d.comb += holds(implies(active, beyond == Cat(
+            used & (address >= depth) for used, depth in uses).any()))
 
 
 def test_issue():

@@ -76,6 +76,9 @@ class SequencerProof(wiring.Component):
             holds(inside("full") == (flying == IN_FLIGHT)),
             holds(inside("complete") == (inside("fetched") == WORDS[self._engine])),
             holds(implies(inside("complete"), inside("known") == known)),
+            holds(inside("held") == (inside("complete") & ~offered)),
+            holds(implies(inside("held"), inside("free") == (
+                known & (~fence | (flying == 0)) & (flying != IN_FLIGHT)))),
         ]
 
     def _words(self, m):
@@ -130,14 +133,15 @@ def test_sequencer(engine):
 
 
 @pytest.mark.parametrize(("name", "old", "new"), [
-    ("one_too_many", " & ~full)", ")"),
-    ("ignores_the_fence", "(~fence | drained) & ~full", "~full"),
+    ("one_too_many", "& (~full | retire))", ")"),
+    ("ignores_the_fence", "(~next_fence | (drained |", "(1 | (drained |"),
+    ("fence_with_two_in_flight", "(retire & (in_flight == 1))", "retire"),
     ("starts_when_stopped", "ready.eq(held & self.run & ~self.halt)",
      "ready.eq(held & self.run)"),
-    ("takes_semaphores_again", "complete & ~self.port.command.valid", "complete"),
+    ("takes_semaphores_again", ".eq(1), held.eq(0)]", ".eq(1)]"),
     ("signals_of_another", "read.addr.eq(following)", "read.addr.eq(last)"),
     ("signals_too_early", "Mux(self.port.retire, read.data, 0)", "read.data"),
-    ("starts_the_unknown", "self.request.eq(ready & known &", "self.request.eq(ready &"),
+    ("starts_the_unknown", "free.eq(self._known(following)", "free.eq(1"),
 ])
 def test_a_broken_sequencer_is_found(name, old, new, monkeypatch):
     break_design(monkeypatch, "sequencer", old, new)

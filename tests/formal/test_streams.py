@@ -30,9 +30,10 @@ def queue(m, component, inside):
 
 
 def sequencer_lemmas(m, inside, *path):
-    """A command on offer is complete."""
-    m.d.comb += holds(implies(inside.signal(*path, "port__command__valid"),
-                              ~inside.signal(*path, "words__ready")))
+    """A command on offer is complete, and one that waits for its start is not on offer."""
+    offered, complete, held = (inside.signal(*path, name)
+                               for name in ("port__command__valid", "complete", "held"))
+    m.d.comb += [holds(implies(offered, complete)), holds(held == (complete & ~offered))]
 
 
 def sequencer(m, component, inside):

@@ -7,7 +7,7 @@ from cocotb.queue import Queue
 from cocotb.triggers import ClockCycles, gather
 
 from systolith.hw.external import ExternalRequest
-from systolith.hw.external_share import ExternalShare
+from systolith.hw.external_share import DUE, ExternalShare
 from tests.bench import Stream, reset, simulate
 from tests.hw.external_user import User
 
@@ -25,8 +25,15 @@ class Memory:
         self._beats, self._answers = Queue(), Queue()
 
     def start(self):
-        for task in (self._take_requests(), self._take_beats(), self._answer()):
+        self.take()
+        self.answer()
+
+    def take(self):
+        for task in (self._take_requests(), self._take_beats()):
             cocotb.start_soon(task)
+
+    def answer(self):
+        cocotb.start_soon(self._answer())
 
     async def _take_requests(self):
         while True:
@@ -48,13 +55,15 @@ class Memory:
             await self.read.send([await self._answers.get()], stall=self._stall)
 
 
-async def started(dut, *, memory=0.0, chip=0.0, link=0.0):
+async def started(dut, *, memory=0.0, chip=0.0, link=0.0, answers=True):
     users = (User(dut, "chip", bus_bytes=BUS_BYTES, base=0, stall=chip),
              User(dut, "link", bus_bytes=BUS_BYTES, base=0x1000, stall=link))
     far = Memory(dut, memory)
     await reset(dut, far.request, far.write, *(sink for user in users for sink in user.sinks),
                 sources=[far.read, *(source for user in users for source in user.sources)])
-    far.start()
+    far.take()
+    if answers:
+        far.answer()
     return far, *users
 
 
@@ -88,6 +97,18 @@ async def nobody_loses_time_while_the_other_is_silent(dut):
     start = cocotb.utils.get_sim_time("ns")
     await chip.run(300)
     assert cocotb.utils.get_sim_time("ns") - start < 10 * 2.2 * 300
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def reads_under_way_are_no_more_than_can_be_counted(dut):
+    memory, chip, _ = await started(dut, answers=False)
+    beats = {4 * word: word for word in range(2 * DUE)}
+    memory.words |= beats
+    cocotb.start_soon(chip.request.send([{"address": address, "write": 0} for address in beats]))
+    await ClockCycles(dut.clk, 4 * DUE)
+    assert len(memory.requests) == DUE - 1
+    memory.answer()
+    assert await chip.read.receive(len(beats)) == [*beats.values()]
 
 
 def test_external_share():

@@ -8,7 +8,6 @@ import cocotb
 import pytest
 from cocotb.triggers import RisingEdge
 
-from systolith.hw.config import SYSTEM_READ_LATENCY
 from systolith.hw.system_answer import SystemAnswer
 from tests.bench import parameters, reset, simulate
 
@@ -20,7 +19,7 @@ async def answers_on_time(dut):
     dut.accept.value = dut.lane.value = dut.word.value = 0
     await reset(dut)
     lanes = deque([None] * parameters()["word_latency"])
-    due = deque([0] * (SYSTEM_READ_LATENCY - len(lanes) + 1))
+    due = deque([0] * (parameters()["latency"] - len(lanes) + 1))
     for _ in range(500):
         word = chosen.getrandbits(8 * word_bytes)
         lane = lanes.popleft()
@@ -35,11 +34,12 @@ async def answers_on_time(dut):
         due.append(0)
 
 
-@pytest.mark.parametrize(("word_bytes", "bus_bytes", "word_latency"),
-                         [(4, 4, 1), (16, 4, 1), (8, 4, 2)])
-def test_system_answer(word_bytes, bus_bytes, word_latency):
-    sizes = {"word_bytes": word_bytes, "bus_bytes": bus_bytes, "word_latency": word_latency}
-    simulate(SystemAnswer(**sizes), f"system_answer_{word_bytes}_{bus_bytes}", __name__,
+@pytest.mark.parametrize(("word_bytes", "bus_bytes", "word_latency", "latency"), [
+    (4, 4, 1, 3), (16, 4, 1, 3), (8, 4, 2, 3), (8, 4, 3, 5), (32, 4, 2, 5), (64, 4, 3, 5)])
+def test_system_answer(word_bytes, bus_bytes, word_latency, latency):
+    sizes = {"word_bytes": word_bytes, "bus_bytes": bus_bytes, "word_latency": word_latency,
+             "latency": latency}
+    simulate(SystemAnswer(**sizes), f"system_answer_{word_bytes}_{bus_bytes}_{latency}", __name__,
              parameters=sizes)
 
 

@@ -3,6 +3,7 @@ from systolith.hw.compact.microcode.fields import field, half
 from systolith.hw.compact.microcode.sinks import sinks
 from systolith.hw.compact.microcode.tables import EXTEND
 from systolith.hw.isa import (
+    SHIFT_BITS,
     Addend,
     Combine,
     Function,
@@ -269,7 +270,7 @@ word_scale:
     ld row_word.lo
     st multiplier
     ld row_word.hi
-    and =63
+    and ={shift_mask}
     st shift
     jump beat
 tensor_scale:
@@ -386,7 +387,8 @@ def passes() -> str:
         "source_tile_stride", "stream_base", "stream_row_stride", "const_base", "row_read",
         "row_write", "multiplier")}
     return names + _START.format(fields="".join(map(_field, _FIELDS)), **fields) + sinks() + (
-        _ROWS.format(extend=EXTEND, shift=field(Pass, "shift"), **fields))
+        _ROWS.format(extend=EXTEND, shift=field(Pass, "shift"),
+                     shift_mask=(1 << SHIFT_BITS) - 1, **fields))
 
 
 def _field(name: str) -> str:

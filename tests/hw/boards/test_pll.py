@@ -1,11 +1,13 @@
+# amaranth: UnusedElaboratable=no
 """The dividers of the PLLs against the vendors' ranges and the tools of the open flow."""
 import re
 
 import pytest
 
 from systolith.hw.boards.boards import BOARDS
-from systolith.hw.boards.pll import dividers
+from systolith.hw.boards.pll import Pll, dividers
 from systolith.hw.config import ConfigError
+from systolith.hw.verilog import to_verilog
 from systolith.sim.flow.tools import find_tool
 
 
@@ -37,3 +39,16 @@ def test_icepll_finds_the_same(tmp_path, mhz):
 def test_a_clock_that_cannot_be_made_is_refused():
     with pytest.raises(ConfigError, match=r"cannot make 1\.3 MHz out of 12: the nearest is"):
         dividers(replace(BOARDS["icebreaker"], clock_mhz=1.3))
+
+
+@pytest.mark.parametrize("board", [board for board in BOARDS.values() if board.sdram],
+                         ids=lambda board: board.name)
+def test_the_clock_of_an_sdram_is_as_late_as_its_timing_asks(board):
+    text = to_verilog(Pll(board=board), name="pll").text
+    value = {name: int(number) for name, number in
+             re.findall(r"\.(CLKO\w+)\(32'd(\d+)\)", text)}
+    late = (value["CLKOS_CPHASE"] - value["CLKOP_CPHASE"] + value["CLKOS_FPHASE"] / 8
+            ) / value["CLKOS_DIV"]
+    # The pad inverts it.
+    quarters = board.sdram.chip.timing.clocking(dividers(board).mhz * 1e6).quarters
+    assert (late + 0.5) % 1 == quarters / 4

@@ -29,7 +29,7 @@ class ChipBench:
     def __init__(self, dut, *, chip=CHIP, strict=True):
         given = parameters()
         self.bus_bytes, self._clock_hz = given["bus_bytes"], given["clock_hz"]
-        self.capture, self._strict = CHIP.timing.capture(self._clock_hz), strict
+        self.late, self._strict = CHIP.timing.clocking(self._clock_hz).late, strict
         self.chip = SimulatedSdram(chip, self._clock_hz)
         self.dut, self._random = dut, random.Random(1)
         self.request = Stream(dut, "user__request", shape=ExternalRequest())
@@ -50,7 +50,7 @@ class ChipBench:
 
     async def _run(self):
         edge = RisingEdge(self.dut.clk)
-        driven = [None] * (1 + self.capture)
+        driven = [None] * (1 + self.late)
         await edge  # before it, nothing has a value
         while True:
             await edge

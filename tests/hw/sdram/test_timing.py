@@ -4,7 +4,7 @@ import dataclasses
 import pytest
 
 from systolith.hw.config import ConfigError
-from systolith.hw.sdram.timing import SdramChip, SdramTiming
+from systolith.hw.sdram.timing import ROUND_TRIP_NS, SdramChip, SdramTiming
 
 TIMING = SdramTiming()
 #: Those with a least number of cycles of their own.
@@ -31,15 +31,27 @@ def test_a_time_of_whole_cycles_is_not_rounded_up():
     assert SdramTiming(rc=75).cycles(40e6).rc == 3
 
 
-@pytest.mark.parametrize(("mhz", "late"), [(25, 0), (40, 0), (45, 0), (100, 1), (133, 1)])
-def test_data_are_taken_in_the_middle_of_their_time(mhz, late):
-    assert TIMING.capture(1e6 * mhz) == late
+@pytest.mark.parametrize(("mhz", "quarters", "late"), [
+    (24, 2, 0), (40, 2, 0), (45, 2, 0), (50, 1, 0), (60, 1, 0), (75, 3, 1), (96, 2, 1),
+    (133, 2, 1)])
+def test_the_chip_has_half_a_period_or_what_leaves_the_data_most_time(mhz, quarters, late):
+    assert TIMING.clocking(1e6 * mhz) == (quarters, late)
 
 
-@pytest.mark.parametrize("mhz", [50, 66, 80])
-def test_clocks_that_miss_the_data_are_refused(mhz):
-    with pytest.raises(ConfigError, match=f"at {mhz} MHz .* up to 45 MHz or from 91 MHz"):
-        TIMING.capture(1e6 * mhz)
+@pytest.mark.parametrize("mhz", range(24, 134))
+def test_commands_and_data_are_there_at_every_clock(mhz):
+    period, (quarters, late) = 1000 / mhz, TIMING.clocking(1e6 * mhz)
+    # The slowest chips ask for 2 ns before their edge and 1 ns after it; the rest is for the wires.
+    assert min(quarters, 4 - quarters) / 4 * period >= 2.5
+    chip = quarters / 4 * period
+    taken = (1 + late) * period
+    assert chip + TIMING.ac + ROUND_TRIP_NS[1] <= taken
+    assert taken <= chip + period + TIMING.oh + ROUND_TRIP_NS[0]
+
+
+def test_a_clock_that_misses_the_data_is_refused():
+    with pytest.raises(ConfigError, match=r"at 170 MHz .* take a clock up to 159 MHz"):
+        TIMING.clocking(170e6)
 
 
 def test_the_size_of_a_chip():
