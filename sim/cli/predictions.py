@@ -21,7 +21,8 @@ commands = typer.Typer()
 
 @commands.command(epilog=example("systolith estimate glassllm --length 100",
                              "systolith estimate glassllm --layer 0 --length 64 --config tiny",
-                             "systolith estimate minilm --length 128 --memory sdram"))
+                             "systolith estimate minilm --length 128 --memory sdram",
+                             "systolith estimate minilm --length 32 --config sim16@2x2"))
 def estimate(
     model: ModelName = "glassllm",
     config: ConfigName = "sim16",
@@ -41,19 +42,22 @@ def estimate(
     mhz: Annotated[float, typer.Option("--mhz", help="Clock, for tokens a second.")] = 100.0,
     json: Json = None,
 ) -> None:
-    """Predict the cycles of a model without the RTL, and say what bounds them."""
+    """Predict the cycles of a model without the RTL, and say what bounds them; on several cores, of
+    each way to place it."""
     if length is not None and prompt is not None:
         fail("give --length or --prompt, not both", USAGE)
     if not 0 < mhz < float("inf"):
         fail(f"--mhz must be a frequency above 0, not {mhz:g}", USAGE)
     with user_errors():
-        from systolith.sim.commands import estimate as command
+        from systolith.hw.configs import get_config
+        from systolith.sim.commands import estimate, estimate_mesh
         from systolith.sim.progress import Progress
 
-        request = command.Request(
+        request = estimate.Request(
             model=model, layer=layer if layer in (None, "all") else int(layer), length=length,
             prompt=prompt, config=config, mhz=mhz,
-            external=command.external(memory, config, ext_latency, ext_bytes))
+            external=estimate.external(memory, config, ext_latency, ext_bytes))
+        command = estimate_mesh if get_config(config).cores > 1 else estimate
         result = command.run(request, progress=Progress())
         if write_json(result.as_json(), json):
             command.print_estimated(result)

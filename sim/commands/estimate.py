@@ -155,7 +155,7 @@ def _layers(request: Request, config: Config, progress: Progress) -> tuple[str, 
         raise ModelError(f"{request.model} is a sentence encoder, of which only the whole model is "
                          "estimated: leave --layer out")
     model = load_model(model_of(request.model, request.prompt))
-    length = _length(request, model, model.default_prompt)
+    length = length_of(request, model, model.default_prompt)
 
     def parts() -> Iterator[Part]:
         for index in layer_indices(model, request.layer):
@@ -168,7 +168,7 @@ def _layers(request: Request, config: Config, progress: Progress) -> tuple[str, 
 
 def _decoder(request: Request, config: Config, progress: Progress) -> tuple[str, Iterator[Part]]:
     model = load_model(model_of(request.model, request.prompt))
-    length = _length(request, model, model.default_prompt)
+    length = length_of(request, model, model.default_prompt)
     with progress.stage("quantize"):
         decoder = compile_decoder(model, config)
 
@@ -187,7 +187,7 @@ def _decoder(request: Request, config: Config, progress: Progress) -> tuple[str,
 def _encoder(request: Request, config: Config, progress: Progress) -> tuple[str, Iterator[Part]]:
     with progress.stage("load model"):
         encoder = load_encoder(request.model)
-    length = _length(request, encoder, encoder.samples[0])
+    length = length_of(request, encoder, encoder.samples[0])
     with progress.stage("quantize"):
         model = quantized_encoder(encoder)
     with progress.stage("compile"):
@@ -199,8 +199,14 @@ def _encoder(request: Request, config: Config, progress: Progress) -> tuple[str,
     return encoder.name, parts()
 
 
-def _length(request: Request, model: Model | Encoder, default: str) -> int:
-    """Positions that were asked for: a length, or those of the prompt."""
+def length_of(request: Request, model: Model | Encoder, default: str) -> int:
+    """Positions that were asked for: a length, or those of the prompt.
+
+    Raises
+    ------
+    CompileError
+        When the model takes fewer.
+    """
     if request.length is None:
         return len(model.encode(default if request.prompt is None else request.prompt))
     if request.length > model.max_length:

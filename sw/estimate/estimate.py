@@ -5,7 +5,7 @@ from systolith.hw.config import Config
 from systolith.hw.isa import Command, Engine
 from systolith.sw.estimate.compact import estimate_compact
 from systolith.sw.estimate.external import ExternalMemory
-from systolith.sw.estimate.machine import Machine
+from systolith.sw.estimate.machine import run_core
 from systolith.sw.estimate.result import Estimate, Timing, counters_of
 from systolith.sw.estimate.work import work_of
 
@@ -30,7 +30,7 @@ def estimate(config: Config, streams: Mapping[Engine, Sequence[Command]],
     external = external or ExternalMemory()
     if config.compact:
         return estimate_compact(config, streams, external)
-    records = Machine(config, streams, external).run()
+    records = run_core(config, streams, external)
     work = work_of(streams, config, external.gap(config))
     timings = {engine: [Timing(each.accepted + 1, each.end, each.retired) for each in kept]
                for engine, kept in records.items()}

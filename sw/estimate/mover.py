@@ -1,11 +1,12 @@
 """The mover: beats between external memory and the core, which lets array and vector unit go first.
 """
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from systolith.hw.config import BEATS_IN_FLIGHT, Config
-from systolith.hw.isa import Move, Store
+from systolith.hw.isa import Load, Move, Notify, Remote
 from systolith.sw.estimate.external import ExternalMemory
 from systolith.sw.estimate.ports import Port, Ports, SplitPort
 from systolith.sw.estimate.timeline import Ints, spaced
@@ -20,19 +21,50 @@ WALK = 2
 QUEUE = 3
 
 #: Cycles from the last beat sent to the command's retirement: of a load into a memory of the core,
-#: of a store through the port to external memory.
-LOAD_RETIRE, STORE_RETIRE = 1, 2
+#: of a store through the port to external memory, of a send into the mesh.
+LOAD_RETIRE, STORE_RETIRE, SEND_RETIRE = 1, 2, 1
+
+#: Beats that a core of several settles at once: more would let it go before the others on links and
+#: in external memory. The first of sends, the second of what is asked for.
+SEND_GRAIN, ASK_GRAIN = 4, 16
+
+
+class Beats(Protocol):
+    """When a memory moves beats, see :class:`~systolith.sw.estimate.pace.Pace`."""
+
+    @property
+    def gap(self) -> float: ...
+
+    def place(self, ready: Ints) -> Ints: ...
+
+
+class Sends(Protocol):
+    """The way of a core's beats to others, see :class:`~systolith.sw.estimate.network.Sender`."""
+
+    def send(self, command: Remote, ready: Ints, after: int, *, last: bool) -> Ints: ...
 
 
 @dataclass(frozen=True)
 class _Moving:
-    """A command: its beats are number ``first`` to ``last - 1`` of all; taken in ``accepted``."""
+    """A command: its beats are number ``first`` to ``last - 1`` of all; taken in ``accepted``.
+    ``store``: they come out of the core, for other cores where there is a ``send``."""
 
     first: int
     last: int
     store: bool
     port: Port | SplitPort
     accepted: int
+    send: Remote | None
+
+
+@dataclass(frozen=True)
+class Far:
+    """What a mover reaches outside of its core: the memory's parameters and its rate, which cores
+    may share, and the way to other cores."""
+
+    external: ExternalMemory
+    pace: Beats
+    network: Sends | None = None
 
 
 class MoverModel:
@@ -47,29 +79,31 @@ class MoverModel:
     Parameters
     ----------
     config : Config
-    external : ExternalMemory
+    far : Far
     ports : Ports
     """
 
-    def __init__(self, config: Config, external: ExternalMemory, ports: Ports):
+    def __init__(self, config: Config, far: Far, ports: Ports):
         self._bus, self._ports = config.bus_bytes, ports
         self._read_latency = config.system_read_latency
         # Beats that wait between the walk and the request, and between the queue and the memory:
         # one, or two where neither side sees within a cycle that the other goes on.
         self._spare, self._depth = config.port_cycles, 1 + config.port_cycles
-        self._latency, self._gap = external.latency, external.gap(config)
+        self._far, self._latency, self._gap = far, far.external.latency, far.pace.gap
         self._commands: list[_Moving] = []
         # Cycles of each beat: asked for, there to be sent, sent.
         self._asks, self._ready, self._sends = (np.empty(0, dtype=np.int64) for _ in range(3))
         self._asked = self._sent = self._retired = 0
-        self._external = 0.0  # when external memory can move the next beat
 
-    def accept(self, command: Move, time: int) -> None:
+    def accept(self, command: Move | Remote, time: int) -> None:
         """Take a command in cycle ``time``."""
         first = self._commands[-1].last if self._commands else 0
-        last = first + command.rows * (command.row_bytes // self._bus)
-        self._commands.append(_Moving(first, last, isinstance(command, Store),
-                                      self._ports.of(command), time))
+        remote = command if isinstance(command, Remote) else None
+        # A notify reads a beat as well, which nobody wants.
+        last = first + (1 if isinstance(command, Notify)
+                        else command.rows * (command.row_bytes // self._bus))
+        self._commands.append(_Moving(first, last, not isinstance(command, Load),
+                                      self._ports.of(command), time, remote))
         if last > len(self._asks):
             size = max(last, 2 * len(self._asks))
             self._asks, self._ready, self._sends = (
@@ -97,7 +131,8 @@ class MoverModel:
             if command.last > self._sent:
                 break
             end = int(self._sends[command.last - 1])
-            after = STORE_RETIRE if command.store else LOAD_RETIRE
+            after = (SEND_RETIRE if command.send is not None
+                     else STORE_RETIRE if command.store else LOAD_RETIRE)
             result.append((self._retired, end, end + after))
             self._retired += 1
         return result
@@ -112,6 +147,8 @@ class MoverModel:
         of the oldest one's last beat sent, whichever can be first. None when all is settled."""
         if not self._commands or self._sent == self._commands[-1].last:
             return None
+        if self._far.network is not None:
+            return time + self._wait(time)
         bounds = [self._sent_bound(self._commands[self._retired].last)]
         last = self._commands[-1].last
         if self._asked < last:
@@ -119,10 +156,27 @@ class MoverModel:
             bounds.append(int(asked) + max(1, last - self._depth - self._asked))
         return max(time + 1, min(bounds))
 
+    def _wait(self, time: int) -> int:
+        """Cycles to the next look, where others use the same links and memory."""
+        sending = next(c for c in self._commands[self._retired:] if c.last > self._sent)
+        low = self._sent
+        if sending.send is not None and low < self._asked:
+            return min(ASK_GRAIN, max(1, self._gate(low) - time))
+        if low < self._asked:
+            last = min(sending.last, self._asked) - 1
+            return min(ASK_GRAIN, max(1, int(self._ready[last]) - time))
+        return 1 if self._asked < self._commands[-1].last else ASK_GRAIN
+
+    def _gate(self, low: int) -> int:
+        """Cycle in which beat ``low`` is sent, if nobody is in its way."""
+        before = int(self._sends[low - 1]) + 1 if low else 0
+        return max(before, int(self._ready[low]))
+
     def _sent_bound(self, last: int) -> int:
         """Before this cycle, beat ``last - 1`` is not sent."""
         before = int(self._sends[self._sent - 1]) if self._sent else 0
-        bound = before + int((last - self._sent) * self._gap)
+        gap = 1 if self._commands[self._retired].send is not None else self._gap
+        bound = before + int((last - self._sent) * gap)
         if self._asked >= last:
             bound = max(bound, int(self._ready[last - 1]))
         return bound
@@ -137,6 +191,10 @@ class MoverModel:
         start = self._turn(number)
         if low >= high or start is None:
             return False
+        if self._far.network is not None:
+            if low and int(self._asks[low - 1]) > time:
+                return False
+            high = min(high, low + ASK_GRAIN)
         ready = np.full(high - low, max(start, command.accepted + WALK))
         waits = max(0, BEATS_IN_FLIGHT - low)
         if waits < len(ready):
@@ -187,18 +245,11 @@ class MoverModel:
 
     def _arrivals(self, command: _Moving, asks: Ints) -> Ints:
         """First cycle in which each beat asked for can be sent."""
+        if command.send is not None:
+            return asks + self._read_latency + QUEUE
         if command.store:
-            return self._paced(asks + self._read_latency + QUEUE)
-        return self._paced(asks + REQUEST + self._latency) + QUEUE
-
-    def _paced(self, ready: Ints) -> Ints:
-        """Cycles in which external memory moves beats: not before they are ready, at its rate."""
-        if self._gap == 1 or not len(ready):
-            return ready
-        steps = np.arange(len(ready)) * self._gap
-        exact = np.maximum.accumulate(np.maximum(ready, self._external) - steps) + steps
-        self._external = float(exact[-1]) + self._gap
-        return np.ceil(exact).astype(np.int64)
+            return self._far.pace.place(asks + self._read_latency + QUEUE)
+        return self._far.pace.place(asks + REQUEST + self._latency) + QUEUE
 
     def _send(self, time: int) -> bool:
         """Settle beats sent, of one command; whether there were any."""
@@ -208,8 +259,16 @@ class MoverModel:
         low, high = self._sent, min(command.last, self._asked)
         if low >= high:
             return False
+        if command.send is not None:
+            if self._gate(low) > time:
+                return False
+            high = min(high, low + SEND_GRAIN)
         after = int(self._sends[low - 1]) if low else -1
-        if command.store:
+        if command.send is not None:
+            assert self._far.network is not None
+            sends = self._far.network.send(command.send, self._ready[low:high], after,
+                                           last=high == command.last)
+        elif command.store:
             sends = spaced(self._ready[low:high], after)
         else:
             sends = command.port.place(low - command.first, self._ready[low:high], after)

@@ -6,10 +6,15 @@ the mover everywhere.
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
+import numpy as np
+
 from systolith.hw.config import Config, Region
-from systolith.hw.isa import Command, Load, Move
+from systolith.hw.isa import Command, Load, Move, Remote, Send
 from systolith.sw.estimate.timeline import Ints, Timeline
-from systolith.sw.reference.addressing import move_beats
+from systolith.sw.reference.addressing import move_beats, send_beats
+
+#: A memory, and whether it is written.
+Key = tuple[Region, bool]
 
 
 class Port:
@@ -58,22 +63,26 @@ class Ports:
     config : Config
     moves : iterable of Command
         The mover's commands.
+    remote : iterable of Key
+        Ports that other cores use.
     """
 
-    def __init__(self, config: Config, moves: Iterable[Command]):
+    def __init__(self, config: Config, moves: Iterable[Command],
+                 remote: Iterable[Key] = ()):
         self._config = config
         #: Reads of the array from each half of the accumulators.
         self.halves = Timeline(), Timeline()
-        used = {_key(move) for move in moves if isinstance(move, Move)}
+        used = {_key(move) for move in moves if isinstance(move, Move | Remote)} | set(remote)
         self._system = {key: Timeline() for key in used}
         self._stored = (Timeline(), Timeline()) if (Region.ACC, False) in used else ()
 
-    def of(self, move: Move) -> Port | SplitPort:
+    def of(self, move: Move | Remote) -> Port | SplitPort:
         """What a move finds at its port of the core's memory."""
         config, (region, write) = self._config, _key(move)
-        if write or region not in (Region.ACC, Region.WGT):
+        if write or region not in (Region.ACC, Region.WGT) or not isinstance(move, Move | Send):
             return Port(self._system[region, write])
-        places = move_beats(move, config)[1].ravel()
+        beats = move_beats(move, config) if isinstance(move, Move) else send_beats(move, config)
+        places = beats[1].ravel()
         if region == Region.ACC:
             half = config.region_bytes(region) // 2
             return SplitPort([(line, 0) for line in self._stored], places // half)
@@ -100,10 +109,21 @@ class Ports:
         """An engine writes a memory in these cycles."""
         self._mark((region, True), cycles)
 
-    def _mark(self, key: tuple[Region, bool], cycles: Ints) -> None:
+    def remote_writes(self, key: Key, ready: Ints, after: int, known: int) -> tuple[Ints, int]:
+        """Another core's beats are written as soon as the memory's engines let them: in which
+        cycles by what is known, and how many up to cycle ``known``, which take the ports. They
+        have one way with those that the mover writes to any memory."""
+        cycles = self._system[key].place(ready, after)
+        done = int(np.searchsorted(cycles, known, side="right"))
+        for (_, write), line in self._system.items():
+            if write:
+                line.mark(cycles[:done])
+        return cycles, done
+
+    def _mark(self, key: Key, cycles: Ints) -> None:
         if key in self._system:
             self._system[key].mark(cycles)
 
 
-def _key(move: Move) -> tuple[Region, bool]:
+def _key(move: Move | Remote) -> Key:
     return Region(move.region), isinstance(move, Load)

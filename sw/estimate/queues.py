@@ -6,7 +6,7 @@ QUEUE_SPACE, pushes what has room, a word a cycle, MOVE first, and starts over.
 from collections.abc import Mapping
 
 from systolith.hw.config import Config
-from systolith.hw.isa import ENGINES, Engine
+from systolith.hw.isa import Engine
 
 #: Cycle in which the last word pushed before the start can be taken.
 LAST_BEFORE = 0
@@ -20,6 +20,12 @@ PUSH = 6
 #: Cycles from the last word of a round to the next round's sample, with the read of the status.
 ROUND = 9
 
+#: Cycles from a read of one core to that of the next.
+READ = 5
+
+#: A queue: number of the core, engine.
+Key = tuple[int, Engine]
+
 
 class Queues:
     """When each command word can be taken by its sequencer.
@@ -27,38 +33,38 @@ class Queues:
     Parameters
     ----------
     config : Config
-    words : mapping of Engine to int
-        Words of each stream.
+    words : mapping of Key to int
+        Words of each stream, in the order in which the queues are filled.
     """
 
-    def __init__(self, config: Config, words: Mapping[Engine, int]):
+    def __init__(self, config: Config, words: Mapping[Key, int]):
         self._depth, self._words = config.queue_depth, words
         #: Cycle from which each word pushed so far can be taken.
-        self.available: dict[Engine, list[int]] = {engine: [] for engine in ENGINES}
+        self.available: dict[Key, list[int]] = {key: [] for key in words}
         before = sum(min(count, self._depth) for count in words.values())
-        self._push(LAST_BEFORE - before + 1, dict.fromkeys(ENGINES, self._depth))
+        self._push(LAST_BEFORE - before + 1, dict.fromkeys(words, self._depth))
 
     @property
     def complete(self) -> bool:
         """Whether all words have been pushed."""
-        return all(len(self.available[engine]) == self._words[engine] for engine in ENGINES)
+        return all(len(pushed) == self._words[key] for key, pushed in self.available.items())
 
-    def sample(self, time: int, taken: Mapping[Engine, int]) -> int:
+    def sample(self, time: int, taken: Mapping[Key, int]) -> int:
         """The host reads QUEUE_SPACE in cycle ``time`` and pushes; the cycle of its next sample.
 
         Parameters
         ----------
-        taken : mapping of Engine to int
+        taken : mapping of Key to int
             Words that each sequencer took before that cycle.
         """
-        room = {engine: self._depth - len(pushed) + taken[engine]
-                for engine, pushed in self.available.items()}
+        room = {key: self._depth - len(pushed) + taken[key]
+                for key, pushed in self.available.items()}
         return self._push(time + PUSH, room) - PUSH + ROUND
 
-    def _push(self, cycle: int, room: Mapping[Engine, int]) -> int:
+    def _push(self, cycle: int, room: Mapping[Key, int]) -> int:
         """Push what there is room for, the first word for ``cycle``; the cycle after the last."""
-        for engine, pushed in self.available.items():
-            count = min(room[engine], self._words[engine] - len(pushed))
+        for key, pushed in self.available.items():
+            count = min(room[key], self._words[key] - len(pushed))
             pushed.extend(range(cycle, cycle + count))
             cycle += count
         return cycle

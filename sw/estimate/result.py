@@ -79,10 +79,11 @@ class Estimate:
         return result
 
 
-def counters_of(records: Mapping[Engine, Sequence[Record]], work: Work) -> Counters:
-    """The counters after a run: in each cycle an engine is busy, stalled, waits or is idle."""
+def counters_of(records: Mapping[Engine, Sequence[Record]], work: Work, start: int = 0) -> Counters:
+    """The counters after a run that began in cycle ``start``: in each cycle an engine is busy,
+    stalled, waits or is idle."""
     busy = {Engine.MOVE: work.moves, Engine.MATRIX: work.array, Engine.VECTOR: work.vector}
-    cycles = max((record.retired + 1 for engine in ENGINES for record in records[engine]),
+    cycles = max((record.retired + 1 - start for engine in ENGINES for record in records[engine]),
                  default=0)
     return Counters(cycles, work.move_bytes, {
         engine: _engine(records[engine], busy[engine]) for engine in ENGINES})

@@ -83,7 +83,7 @@ def test_an_external_memory_is_no_faster_than_the_bus():
     assert ExternalMemory(bytes_per_cycle=1).gap(CONFIG) == 4
 
 
-@pytest.mark.parametrize(("config", "latency"), [("tiny", 10), ("sim16", 16)])
+@pytest.mark.parametrize(("config", "latency"), [("tiny", 11), ("sim16", 17)])
 def test_memories_by_name(config, latency):
     chosen = get_config(config)
     assert external_memory("ideal", chosen) == ExternalMemory()

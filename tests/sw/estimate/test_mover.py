@@ -6,7 +6,8 @@ from systolith.hw.config import Region
 from systolith.hw.configs import get_config
 from systolith.hw.isa import Load, Store
 from systolith.sw.estimate.external import ExternalMemory
-from systolith.sw.estimate.mover import MoverModel
+from systolith.sw.estimate.mover import Far, MoverModel
+from systolith.sw.estimate.pace import Pace
 from systolith.sw.estimate.ports import Ports
 
 CONFIG = get_config("tiny")
@@ -23,7 +24,8 @@ def store(beats, region=Region.ACT, **fields):
 
 def ends(*moves, ports=None, **external):
     """Cycle of the last beat of each move, taken as early as they can be."""
-    model = MoverModel(CONFIG, ExternalMemory(**external), ports or Ports(CONFIG, moves))
+    memory = ExternalMemory(**external)
+    model = MoverModel(CONFIG, Far(memory, Pace(memory.gap(CONFIG))), ports or Ports(CONFIG, moves))
     result, time = [], 0
     for move in moves:
         while model.free is None:
