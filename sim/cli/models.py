@@ -11,6 +11,7 @@ from systolith.sim.cli.options import (
     DeviceOption,
     Json,
     Placement,
+    Teams,
     WithoutCore,
     check_page,
     example,
@@ -31,6 +32,7 @@ def similarity(
     config: ConfigName = "sim16",
     device: DeviceOption = "functional",
     placement: Placement = None,
+    teams: Teams = None,
     without_core: WithoutCore = None,
     json: Json = None,
 ) -> None:
@@ -42,7 +44,7 @@ def similarity(
         if not (first.strip() and second.strip()):
             fail("a text is empty; give two sentences", USAGE)
         request = command.Request(model=model, config=config, device=device,
-                                  max_cycles=DEFAULT_MAX_CYCLES, placement=placement,
+                                  max_cycles=DEFAULT_MAX_CYCLES, placement=placement, teams=teams,
                                   without=without_core or ())
         result = command.embed(request, [first, second], progress=Progress())
         if write_json({"similarity": result.similarity, **result.as_json()}, json):

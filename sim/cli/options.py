@@ -85,7 +85,11 @@ DeviceOption = Annotated[str, typer.Option(
     help="Where to run: NumPy, the simulated chip, or a board on a serial port.")]
 Placement = Annotated[str | None, typer.Option(
     "--placement", metavar="NAME", help="How several cores share the work: `texts` gives each one "
-    "a text of its own; otherwise all work on one text.")]
+    "a text of its own, `layers` some layers, `groups` gives them to teams of cores, `auto` takes "
+    "what the cycle model finds fastest; otherwise all work on one text.")]
+Teams = Annotated[int | None, typer.Option(
+    "--teams", metavar="N", min=1, help="Teams of cores, for `--placement groups`; by default as "
+    "many as suit the layers.")]
 WithoutCore = Annotated[list[int] | None, typer.Option(
     "--without-core", metavar="N", min=0,
     help="Work around this core, which is switched off; once for each.")]

@@ -9,6 +9,7 @@ from systolith.sim.cli.options import (
     Json,
     ModelName,
     Placement,
+    Teams,
     WithoutCore,
     example,
     picture_path,
@@ -28,6 +29,7 @@ def place(
         "--length", metavar="N", min=1, help="Tokens of an encoder's text, 128 by default; or "
         "before the one that a language model decodes, 100 by default.")] = None,
     placement: Placement = None,
+    teams: Teams = None,
     without_core: WithoutCore = None,
     plot: Annotated[str | None, typer.Option(
         "--plot", metavar="FILE", callback=picture_path,
@@ -46,7 +48,7 @@ def place(
 
             check_plot()
         request = command.Request(model=model, config=config, length=length, placement=placement,
-                                  without=without_core or ())
+                                  without=without_core or (), teams=teams)
         placed = command.place(request, progress=Progress())
         if plot:
             command.plot(placed, Path(plot))

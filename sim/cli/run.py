@@ -13,6 +13,7 @@ from systolith.sim.cli.options import (
     ModelName,
     Placement,
     Prompt,
+    Teams,
     WithoutCore,
     check_memory,
     example,
@@ -52,6 +53,7 @@ def run(
         help="Texts, one a line: to embed, or for a language model to go on with, each on a core "
         "of its own.")] = None,
     placement: Placement = None,
+    teams: Teams = None,
     without_core: WithoutCore = None,
     save: Annotated[str | None, typer.Option(
         "--save", metavar="PROGRAM", callback=writable_path,
@@ -97,7 +99,9 @@ def run(
             if layer is not None or prompt is not None or save or tokens is not None:
                 fail(f"{model} is a sentence encoder: give it a text, or --text FILE with one a "
                      "line; it takes no --prompt, --layer, --save and --tokens", USAGE)
-            _embed(model, text, lines, placement, where, json)
+            _embed(model, text, lines, placement, {**where, "teams": teams}, json)
+        elif teams is not None:
+            fail("--teams is for sentence encoders with --placement groups; leave it out", USAGE)
         elif lines is not None:
             _answer(model, lines, placement, writing, where, json)
         elif placement_of(placement) == "texts":

@@ -12,7 +12,7 @@ from systolith.sim.progress import Progress
 from systolith.sim.text import cores_and_cells, number, percent, print_facts, print_table
 from systolith.sw.compiler.site import Site
 from systolith.sw.encoder import EncoderSession
-from systolith.sw.encoder.placement import texts_at_once
+from systolith.sw.encoder.placement import check_placement, check_teams
 from systolith.sw.models import ModelError
 from systolith.sw.models.encoders import load_encoder
 
@@ -32,6 +32,7 @@ class Request:
     seed: int = 0
     memory: str = "ideal"
     placement: str | None = None
+    teams: int | None = None
     without: Sequence[int] = ()
 
 
@@ -94,7 +95,8 @@ def embed(request: Request, texts: Sequence[str], *, progress: Progress) -> Embe
         When the device fails.
     """
     config = get_config(request.config)
-    texts_at_once(Site.of(config, request.without), request.placement)
+    check_placement(Site.of(config, request.without), request.placement)
+    check_teams(request.placement, request.teams)
     result = Embedded(request, config, texts, [[]] * len(texts), runs=[0] * len(texts))
     with _session(request, config, progress) as session:
         for run, group in enumerate(session.groups(texts)):
@@ -120,7 +122,7 @@ def _session(request: Request, config: Config, progress: Progress) -> Iterator[E
                       memory=request.memory, off=request.without, progress=progress) as machine:
         with progress.stage("quantize"):
             session = EncoderSession(encoder, machine, max_cycles=request.max_cycles,
-                                     placement=request.placement)
+                                     placement=request.placement, teams=request.teams)
         yield session
 
 

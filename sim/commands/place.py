@@ -1,16 +1,17 @@
 """``systolith place MODEL``: what each core of a machine does, holds, loads and sends."""
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from systolith.hw.config import MEMORIES, Config, Region
+from systolith.hw.config import MEMORIES, Config, ConfigError, Region
 from systolith.hw.configs import get_config
 from systolith.hw.isa import Engine
 from systolith.hw.mesh.config import MeshConfig
 from systolith.hw.mesh.route import STEPS, Port
+from systolith.sim.candidates import candidates_as_json, print_candidates
 from systolith.sim.commands.complete import model_of
 from systolith.sim.mesh.routes import link_loads, target
 from systolith.sim.progress import Progress
@@ -23,6 +24,7 @@ from systolith.sw.decoder.compile import placement_of
 from systolith.sw.decoder.compiled import Shape
 from systolith.sw.encoder import compile_encoder, quantized_encoder
 from systolith.sw.encoder import placement as encoders
+from systolith.sw.encoder.automatic import Candidate, candidates, fastest
 from systolith.sw.models import load_model
 from systolith.sw.models.encoders import ENCODERS, load_encoder
 from systolith.sw.runtime.mesh_program import MeshProgram
@@ -40,6 +42,7 @@ class Request:
     length: int | None
     placement: str | None
     without: Sequence[int]
+    teams: int | None = None
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,8 @@ class Placed:
     duties: Sequence[Duty]
     cores: Sequence[CoreSurvey]
     beats: NDArray[np.float64]
+    #: What the placement was chosen among, by the cycle model; where it was.
+    candidates: Sequence[Candidate] = ()
 
     @property
     def config(self) -> Config:
@@ -98,6 +103,7 @@ class Placed:
                      "sent_bytes": each.sent, "used": _named(each.used)}
                     for core, (duty, each) in enumerate(
                         zip(self.duties, self.cores, strict=True))],
+                "candidates": candidates_as_json(self.candidates),
                 "links": [{"from": link.source, "to": link.target, "beats": link.beats}
                           for link in self.links]}
 
@@ -128,28 +134,39 @@ def place(request: Request, *, progress: Progress) -> Placed:
 
 
 def _encoder(request: Request, site: Site, progress: Progress) -> Placed:
-    encoders.texts_at_once(site, request.placement)
+    encoders.check_placement(site, request.placement)
+    encoders.check_teams(request.placement, request.teams)
     with progress.stage("load model"):
         encoder = load_encoder(request.model)
     length = request.length or min(ENCODER_LENGTH, encoder.max_length)
     with progress.stage("quantize"):
         model = quantized_encoder(encoder)
+    placement, found = request.placement, list[Candidate]()
+    if placement == encoders.AUTO:
+        with progress.stage("estimate all placements"):
+            found = candidates(model, site, length=length, name=encoder.name)
+        placement = fastest(found).placement
     with progress.stage("compile"):
         if site.config.cores == 1:
             alone = compile_encoder(model, site.config, length=length, name=encoder.name)
-            program = site.everywhere(alone.program)
+            program, setup = site.everywhere(alone.program), None
             duties: list[Duty] = [{"layers": (0, len(model.layers)), "positions": (0, length)}]
         else:
             compiled = encoders.compile_encoder_placed(
-                model, site, length=length, name=encoder.name, placement=request.placement)
-            program = compiled.program
+                model, site, length=length, name=encoder.name, placement=placement,
+                teams=request.teams)
+            program, setup = compiled.program, compiled.setup
             duties = compiled.duties()
-    return _placed(encoder.name, f"a text of {length} tokens", site, request.placement, duties,
-                   program, None, progress)
+    placed = _placed(encoder.name, f"a text of {length} tokens", site, placement, duties,
+                     program, setup, progress)
+    return replace(placed, candidates=found)
 
 
 def _decoder(request: Request, site: Site, progress: Progress) -> Placed:
     texts = placement_of(request.placement) == "texts"
+    if request.teams is not None:
+        raise ConfigError(f"a number of teams, {request.teams}, is for sentence encoders alone; "
+                          "leave it out for a language model")
     model = load_model(model_of(request.model, None))
     with progress.stage("compile"):
         compiled = compile_decoder(model, site.config.core if texts else site.config,
@@ -193,6 +210,7 @@ def print_placed(placed: Placed) -> None:
                  ("Configuration", cores_and_cells(config, off)),
                  ("Bytes", "kept: in the core before a run; loaded: out of external memory in a "
                            "run; received, sent: by the mesh in a run")])
+    print_candidates(placed.candidates)
     print_table(("core", *names, "array beats", "kept", "loaded", "received", "sent"), (
         (_core(placed, core), *(_span(duty.get(name)) for name in names),
          number(each.array_beats), *(number(count) for count in (

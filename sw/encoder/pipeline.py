@@ -109,6 +109,16 @@ class CompiledPipeline:
 
     def streams(self, texts: Sequence[Sequence[int]]) -> list[dict[Engine, list[Command]]]:
         """The commands of all cores for these texts; errors as of :meth:`embed`."""
+        self.check(texts)
+        streams = [{engine: list(stream) for engine, stream in core.items()}
+                   for core in self.program.commands]
+        padding = (0,) * (self.length - self.valid)
+        self._look_up(streams[self.stages[0]][Engine.MOVE],
+                      [*chain.from_iterable((*ids, *padding) for ids in texts)])
+        return streams
+
+    def check(self, texts: Sequence[Sequence[int]]) -> None:
+        """Raise the errors of :meth:`embed`."""
         if len(texts) != len(self.outputs):
             raise CompileError(f"there are {len(texts)} texts, but the pipeline was compiled for "
                                f"{len(self.outputs)}")
@@ -117,12 +127,6 @@ class CompiledPipeline:
                 raise CompileError(f"text {number} has {len(ids)} tokens, but the pipeline was "
                                    f"compiled for {self.valid}")
             check_tokens(ids, self.model.vocabulary, self.program.model)
-        streams = [{engine: list(stream) for engine, stream in core.items()}
-                   for core in self.program.commands]
-        padding = (0,) * (self.length - self.valid)
-        self._look_up(streams[self.stages[0]][Engine.MOVE],
-                      [*chain.from_iterable((*ids, *padding) for ids in texts)])
-        return streams
 
     def _look_up(self, moves: list[Command], ids: Sequence[int]) -> None:
         """Let the loads of words, which are of token 0, fetch those of ``ids``."""

@@ -22,6 +22,11 @@ class PlacedEncoder(abc.ABC):
     def program(self) -> MeshProgram:
         """What the machine runs."""
 
+    @property
+    def setup(self) -> MeshProgram | None:
+        """What runs once before all texts, if anything does."""
+        return None
+
     @abc.abstractmethod
     def duties(self) -> list[Duty]:
         """What each core of the machine does."""
@@ -85,6 +90,10 @@ class PlacedText(PlacedEncoder):
     @property
     def program(self) -> MeshProgram:
         return self.compiled.program
+
+    @property
+    def setup(self) -> MeshProgram:
+        return self.compiled.setup
 
     def duties(self) -> list[Duty]:
         return list(self.shared)

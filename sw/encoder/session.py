@@ -8,9 +8,16 @@ from numpy.typing import NDArray
 
 from systolith.hw.config import Config
 from systolith.sw.compiler.site import Site
+from systolith.sw.encoder.automatic import candidates, fastest
 from systolith.sw.encoder.compiled import CompiledEncoder, compile_encoder, count_macs
 from systolith.sw.encoder.placed import PlacedEncoder
-from systolith.sw.encoder.placement import compile_encoder_placed, texts_at_once
+from systolith.sw.encoder.placement import (
+    AUTO,
+    check_placement,
+    check_teams,
+    compile_encoder_placed,
+    texts_at_once,
+)
 from systolith.sw.encoder.quantize import quantize_encoder
 from systolith.sw.encoder.scales import calibrate_encoder
 from systolith.sw.models.bert import Encoder
@@ -50,7 +57,10 @@ class EncoderSession:
     max_cycles : int
         Cycles after which a run is given up.
     placement : str, optional
-        How several cores share the work, see :data:`systolith.sw.encoder.placement.PLACEMENTS`.
+        How several cores share the work, see :data:`systolith.sw.encoder.placement.PLACEMENTS`;
+        with ``auto``, what is fastest for the texts of each length by the cycle model.
+    teams : int, optional
+        How many there are, for placement ``groups``.
 
     Attributes
     ----------
@@ -60,14 +70,19 @@ class EncoderSession:
     Raises
     ------
     ConfigError
-        When a placement is given for a single core, or there is none of that name.
+        When a placement is given for a single core, there is none of that name, or it has no
+        teams and their number is given.
     """
 
     def __init__(self, encoder: Encoder, machine: Device | Cluster, *,
-                 max_cycles: int = DEFAULT_MAX_CYCLES, placement: str | None = None):
+                 max_cycles: int = DEFAULT_MAX_CYCLES, placement: str | None = None,
+                 teams: int | None = None):
         self.encoder, self.machine, self.max_cycles = encoder, machine, max_cycles
-        self.placement = placement
-        self._at_once = texts_at_once(Site.of_machine(machine), placement)
+        check_teams(placement, teams)
+        check_placement(Site.of_machine(machine), placement)
+        self.placement, self.teams = placement, teams
+        #: The placement for texts of each length.
+        self.placements: dict[int, str | None] = {}
         self.model = quantized_encoder(encoder)
         self.counters = Counters()
         self._programs: dict[int, CompiledEncoder | PlacedEncoder] = {}
@@ -94,7 +109,8 @@ class EncoderSession:
         name = self.encoder.name
         if isinstance(self.machine, Cluster):
             return compile_encoder_placed(self.model, Site.of_machine(self.machine), length=length,
-                                          name=name, placement=self.placement)
+                                          name=name, placement=self._placement(length, 1),
+                                          teams=self.teams)
         return compile_encoder(self.model, self.config, length=length, name=name)
 
     def embed(self, texts: Sequence[str],
@@ -127,16 +143,30 @@ class EncoderSession:
         ModelError
             When a text is empty or too long.
         """
-        if self._at_once == 1:
+        if self.placement != AUTO and self._at_once(self.placement) == 1:
             return [(place,) for place in range(len(texts))]
         lengths = [len(self.encoder.encode(text)) for text in texts]
         order = sorted(range(len(texts)), key=lengths.__getitem__)
         result: list[tuple[int, ...]] = []
-        for _, same in groupby(order, key=lengths.__getitem__):
+        for length, same in groupby(order, key=lengths.__getitem__):
             places = tuple(same)
-            result += [places[first:first + self._at_once]
-                       for first in range(0, len(places), self._at_once)]
+            at_once = self._at_once(self._placement(length, len(places)))
+            result += [places[first:first + at_once] for first in range(0, len(places), at_once)]
         return result
+
+    def _at_once(self, placement: str | None) -> int:
+        return texts_at_once(Site.of_machine(self.machine), placement)
+
+    def _placement(self, length: int, texts: int) -> str | None:
+        """The placement for texts of a length, of which there are so many when it is first asked
+        for."""
+        if length not in self.placements:
+            self.placements[length] = self.placement
+            if self.placement == AUTO:
+                found = candidates(self.model, Site.of_machine(self.machine), length=length,
+                                   name=self.encoder.name)
+                self.placements[length] = fastest(found, texts).placement
+        return self.placements[length]
 
     def run(self, texts: Sequence[str]) -> Batch:
         """Run texts of a group, see :meth:`groups`.

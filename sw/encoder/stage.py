@@ -1,7 +1,8 @@
 """One stage of a pipeline: what a core does with each text."""
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, dropwhile, pairwise, takewhile
+from typing import Protocol
 
 from systolith.hw.config import Config, Region
 from systolith.hw.isa import Command, Load, Pass, Product
@@ -62,8 +63,8 @@ class Stage:
         self._config, self._following = config, following
         self._mesh = Gather(config, core)
 
-    def texts(self, count: int) -> list[list[Command]]:
-        """The commands for each of ``count`` texts.
+    def texts(self, count: int) -> list[list[tuple[int, Command]]]:
+        """(core, command) of each of ``count`` texts.
 
         What a text needs first is loaded before the result of the text before it goes out: the
         queue of moves keeps its order, and the result comes last. Its embedding, which keeps the
@@ -80,7 +81,8 @@ class Stage:
         result = []
         for part, following in zip(parts, [*parts[1:], _NOTHING], strict=True):
             work = among(part.work, following.embedding)
-            result.append([*before, *work, *following.ahead, *part.result])
+            result.append([(self.core, command) for command in (
+                *before, *work, *following.ahead, *part.result)])
             before = []
         return result
 
@@ -141,11 +143,19 @@ def _is_load(command: Command) -> bool:
     return isinstance(command, Load)
 
 
-def in_turn(stages: Sequence[Stage], texts: int) -> list[tuple[int, Command]]:
+class Texts(Protocol):
+    """A stage as :func:`in_turn` sees it."""
+
+    def texts(self, count: int) -> Iterable[Sequence[tuple[int, Command]]]:
+        """(core, command) of each of ``count`` texts."""
+        ...
+
+
+def in_turn(stages: Sequence[Texts], texts: int) -> list[tuple[int, Command]]:
     """The commands of all stages as one list of (core, command), in an order in which they could
     run one by one: in each step every stage has another text, the one after the stage before it.
     """
-    parts = [stage.texts(texts) for stage in stages]
-    return [(stage.core, command) for step in range(len(stages) + texts - 1)
-            for place, (stage, part) in enumerate(zip(stages, parts, strict=True))
+    parts = [[*stage.texts(texts)] for stage in stages]
+    return [command for step in range(len(stages) + texts - 1)
+            for place, part in enumerate(parts)
             if 0 <= step - place < texts for command in part[step - place]]

@@ -5,7 +5,6 @@ from systolith.hw.config import Config
 from systolith.hw.isa import Command
 from systolith.sw.compiler.allocate import Buffer
 from systolith.sw.compiler.fields import Span
-from systolith.sw.compiler.image import Place
 from systolith.sw.encoder.data import ProductBytes
 from systolith.sw.encoder.plan import EncoderPlan
 from systolith.sw.encoder.shared_image import SharedImage
@@ -48,11 +47,6 @@ class StageStream(WeightStream):
     def fetch(self, name: str) -> Iterator[Command]:
         if not (self._stay and name in self._places):
             yield from super().fetch(name)
-
-    def next_output(self) -> Place:
-        """Another place in external memory, to which :meth:`finish` stores from now on."""
-        self.output = self.image.place(self._output_buffer())
-        return self.output
 
     def _norm_place(self, number: int) -> Buffer:
         # That of the input has a place of its own: it is needed while the text before goes on.

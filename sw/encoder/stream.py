@@ -122,6 +122,11 @@ class WeightStream:
         buffer = self._output_buffer()
         yield from self.image.store(buffer, self.output, 0, buffer.words)
 
+    def next_output(self) -> Place:
+        """Another place in external memory, to which :meth:`finish` stores from now on."""
+        self.output = self.image.place(self._output_buffer())
+        return self.output
+
     def _output_buffer(self) -> Buffer:
         return Buffer(Region.VEC, self.plan.u.base, self.tiles.width_beats)
 

@@ -76,6 +76,7 @@ def test_a_session_gives_the_vectors_of_one_core(encoder, placement):
     groups = together.groups(texts)
     assert sorted(place for group in groups for place in group) == list(range(7))
     assert groups == {"texts": [(0, 2, 3, 4), (5,), (1, 6)],
+                      "groups": [(0, 2, 3, 4), (5,), (1, 6)],
                       "layers": [(0, 2, 3, 4, 5), (1, 6)]}.get(
                           placement, [(place,) for place in range(7)])
     assert together.similarity("1 2 3", "1 2 3") == pytest.approx(1)

@@ -31,12 +31,34 @@ class MeshExchange:
         share = plan.share
         self._row = Gather(config, share.number, share.row)
         self._column = Gather(config, share.number, share.column)
+        self._following = share.following
         self._depth = ceil_div(plan.block, config.rows)
 
     def rows(self, block: Span) -> Iterator[Command]:
         """Whole rows of the residual, to the row."""
         words = self.plan.tiles.width_beats
         yield from self._row.rows(Region.VEC, self.plan.x.base, words, block, words)
+
+    def hand_on(self, block: Span) -> Iterator[Command]:
+        """Whole rows of the residual, to the cores that go on with them, if there are any."""
+        words = self.plan.tiles.width_beats
+        if block[0] < block[1]:
+            yield from self._on(Region.VEC, self.plan.x.base, words, block)
+
+    def let_load(self) -> Iterator[Command]:
+        """A word of the table of powers to those that :meth:`hand_on` reaches. They load that table
+        over this word before their weights, so they wait for it."""
+        yield from self._on(Region.VEC, self.plan.table.base, 1, (0, 1))
+
+    def _on(self, region: Region, base: int, words: int, block: Span) -> Iterator[Command]:
+        area = self._following
+        if area is not None:
+            core = area.y_first * self.config.mesh_width + area.x_first
+            number = self.plan.share.number
+            # A core alone is no area of others for a gather, but a target.
+            gather, target = (Gather(self.config, number), core) if area.cores == 1 else (
+                Gather(self.config, number, area), None)
+            yield from gather.rows(region, base, words, block, words, target=target)
 
     def columns(self, block: Span) -> Iterator[Command]:
         """The own columns of the residual, to the row."""
@@ -91,10 +113,11 @@ class MeshExchange:
         yield from self._positions(self._column, plan.values.base, tiles.value_stride, plan.length)
 
     def pooled(self) -> Iterator[Command]:
-        """The own tokens for the mean, to the core that gives the embedding."""
+        """The own tokens for the mean, to the lead of the team, which gives the embedding."""
         if self.plan.tokens and self.plan.share.place == 0:
             yield from self._positions(self._column, self.plan.pool.base,
-                                       self.plan.tiles.width_out, self.plan.tokens, target=0)
+                                       self.plan.tiles.width_out, self.plan.tokens,
+                                       target=self.plan.share.lead)
 
     def _positions(self, gather: Gather, base: int, tiles: int, rows: int,
                    target: int | None = None) -> Iterator[Command]:

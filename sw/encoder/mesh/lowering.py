@@ -63,28 +63,41 @@ class MeshLowering:
         own = self.residual.blocks
         #: Blocks of rows; cores that have fewer have empty ones.
         self.blocks: list[Span] = own + [(plan.length, plan.length)] * (blocks - len(own))
-        self._early = 0
+        self._early, self._lets_load = 0, False
 
     def commands(self) -> Iterator[Command]:
         """The whole run."""
-        yield from self._start()
-        for index in range(len(self.model.layers)):
+        yield from self.resident()
+        yield from self.text(lets_load=True)
+
+    def resident(self) -> Iterator[Command]:
+        """What stays in the core for all texts."""
+        yield from self.weights.start()
+        yield Table(table=EXP2_TABLE, source_base=self.plan.table.base)
+
+    def text(self, *, lets_load: bool) -> Iterator[Command]:
+        """A text, from its words, or the residual that a team before this one sent, to the end or
+        what the next team gets. ``lets_load``: that one may load when this one has its first
+        weights."""
+        self._lets_load = lets_load
+        if self.share.layers[0] == 0:
+            for number in range(AHEAD):
+                yield from self._embedded(number)
+        for index in range(*self.share.layers):
             yield from self._keys_and_values(index)
             yield from self._queries(index)
             attention = MeshAttention(self.model, self.plan, self.exchange, self.config, index)
             yield from attention.commands(self.blocks, self._output_block(index, self.blocks[0]))
-            if index + 1 == len(self.model.layers) and self.share.place == 0:
+            if self._last(index) and self.share.place == 0:
                 yield from self.weights.pooling()
             yield from self._output(index, started=attention.output_done)
             yield from self._feed_forward(index)
-        yield from self._pool()
+        if self._last(self.share.layers[1] - 1):
+            yield from self._pool()
 
-    def _start(self) -> Iterator[Command]:
-        """What stays in the core, and the first blocks."""
-        yield from self.weights.start()
-        yield Table(table=EXP2_TABLE, source_base=self.plan.table.base)
-        for number in range(AHEAD):
-            yield from self._embedded(number)
+    def _last(self, index: int) -> bool:
+        """Whether a layer is the last one of the model."""
+        return index + 1 == len(self.model.layers)
 
     def _embedded(self, number: int) -> Iterator[Command]:
         """The rows of a block that the core embeds, to its row of cores."""
@@ -94,23 +107,38 @@ class MeshLowering:
         if block[0] < block[1]:
             embedding = EmbeddingLowering(self.model, self.plan, self.residual)
             base = embedding.base(number)
-            yield from self.weights.embedded(block, base)
+            yield from self.weights.embedded(block, base, self.plan.x)
             yield from embedding.block(block, base)
             yield from self.exchange.rows(block)
         yield MEET
 
-    def _normalized(self, block: Span, number: int, *, last: bool = False) -> Iterator[Command]:
-        """A norm of a block of rows, and unless it is the last one of the model, the block as INT8;
-        else its tokens for the mean."""
+    def _normalized(self, block: Span, number: int, *, last: bool = False,
+                    smooth: bool = True) -> Iterator[Command]:
+        """A norm of a block of rows, then the block as INT8 (``smooth``), or behind the ``last``
+        layer of the model its tokens for the mean."""
         if block[0] == block[1]:
             return
         yield from self.weights.need(f"norm{number}")
         norm = self.weights.norm(number)
         yield from self.residual.norm(block, norm)
-        if not last:
+        if smooth:
             yield from self.residual.smooth(block, norm, self._rows(block), self.plan.length)
-        elif self.share.place == 0:
+        elif last and self.share.place == 0:
             yield from self.pooling.block(block)
+
+    def _received(self, block: Span, number: int) -> Iterator[Command]:
+        """A block of rows that came normalized, as INT8."""
+        if block[0] < block[1]:
+            yield from self.weights.need(f"norm{number}")
+            yield from self.residual.smooth(block, self.weights.norm(number), self._rows(block),
+                                            self.plan.length)
+
+    def _finished(self, block: Span, index: int) -> Iterator[Command]:
+        """A block behind a layer: for the next one, for the mean, or for the next team."""
+        last, ends = self._last(index), index + 1 == self.share.layers[1]
+        yield from self._normalized(block, 2 * index + 2, last=last, smooth=not ends)
+        if ends:
+            yield from self.exchange.hand_on(block)
 
     def _rows(self, block: Span) -> int:
         """First word of a block's INT8 rows."""
@@ -133,11 +161,17 @@ class MeshLowering:
     def _keys_and_values(self, index: int) -> Iterator[Command]:
         """Keys and values of the blocks that are left, to the column of cores."""
         pending: list[Command] = []
+        first = index == self.share.layers[0]
         for number, block in enumerate(self.blocks[self._early:]):
             if index == 0:
                 yield from self._normalized(block, 0)
                 yield from self._embedded(number + AHEAD)
+            elif first:
+                yield from self._received(block, 2 * index)
             yield from self.weights.need(*self._parts("kv", index))
+            if self._lets_load:
+                self._lets_load = False
+                yield from self.exchange.let_load()
             yield from pending
             products, pending = self._projected("kv", index, block)
             yield from products
@@ -146,7 +180,7 @@ class MeshLowering:
                 yield from pending
                 pending = []
         yield from pending
-        self.weights.done(*(["norm0"] if index == 0 else []), *self._parts("kv", index))
+        self.weights.done(*([f"norm{2 * index}"] if first else []), *self._parts("kv", index))
         yield from self.exchange.keys_and_values(self.plan.layer(index))
         yield MEET
 
@@ -197,7 +231,7 @@ class MeshLowering:
         """Up of a block, norm of that two before, down of that before."""
         network = MeshFeedForward(self.model, self.plan, self.weights, self.residual,
                                   self.exchange, self.config, index)
-        last, count = index + 1 == len(self.model.layers), len(self.blocks)
+        ends, count = index + 1 == self.share.layers[1], len(self.blocks)
         yield from network.fetch()
         early: list[Command] = []
         self._early = 0
@@ -210,14 +244,14 @@ class MeshLowering:
                     yield from self._normalized(self.blocks[step - self._late], 2 * index + 1)
             if step == self._late:
                 self.weights.done(f"norm{2 * index + 1}")
-            elif step == count and not last:
+            elif step == count and not ends:
                 products, early = self._early_keys(index + 1)
                 yield from products
             if step + 1 == count:
                 network.up_done()
             yield MEET
             if step >= 2:
-                yield from self._normalized(self.blocks[step - 2], 2 * index + 2, last=last)
+                yield from self._finished(self.blocks[step - 2], index)
             yield from early
             early = []
             if 1 <= step <= count:

@@ -40,7 +40,7 @@ class MeshPlan(EncoderPlan):
     memory, where the array leaves room for reads, what is sent from there, :data:`STAGES` blocks.
     ``ones`` is in the place of a ``p``.
     ``all_keys`` and ``all_values`` are used in turn by the layers. ``windows`` are for what is
-    loaded.
+    loaded. ``x`` has the residuals of some texts, ``residual`` words each.
     """
 
     share: Share
@@ -51,10 +51,16 @@ class MeshPlan(EncoderPlan):
     hidden_scales: Buffer
     scale_rows: int
     windows: Mapping[Region, Buffer]
+    residual: int
 
     @property
     def queries(self) -> int:
         return self.q.base + self.share.heads[0] * self.tiles.head_in * self.length
+
+    def text(self, number: int) -> "MeshPlan":
+        # The cores of a column have not all as many positions, but the same places.
+        base = self.x.base + number % (self.x.words // self.residual) * self.residual
+        return dataclasses.replace(self, x=Buffer(Region.VEC, base, self.residual))
 
     def of(self, share: Share, tiles: Tiles) -> "MeshPlan":
         """The same places for another core, which has no more of anything."""
@@ -79,9 +85,9 @@ class MeshPlan(EncoderPlan):
 
 
 def plan_mesh(model: QuantizedEncoder, config: Config, length: int, valid: int, share: Share,
-              what: str) -> MeshPlan:
+              what: str, texts: int = 1) -> MeshPlan:
     """Lay an encoder out for ``length`` positions of which ``valid`` exist, on the core that has
-    most of everything.
+    most of everything. Residuals of so many ``texts`` are in the core at once.
 
     Raises
     ------
@@ -106,9 +112,10 @@ def plan_mesh(model: QuantizedEncoder, config: Config, length: int, valid: int, 
         **_activations(take, model, tiles, own, block, depth, key_tiles, groups),
         **_weights(take, tiles, length, key_tiles, block, share.column.cores > 1, config),
         **row_places(take, own, block, depth),
-        "norms": (), "pool_in": take.take(Region.CONST, tiles.width_beats),
+        "norms": (), "residual": own * tiles.width_beats,
+        "pool_in": take.take(Region.CONST, tiles.width_beats),
         "pool_out": take.take(Region.CONST, tiles.width_beats),
-        "x": take.take(Region.VEC, own * tiles.width_beats),
+        "x": take.take(Region.VEC, own * tiles.width_beats * texts),
         "u": take.take(Region.VEC, max(block * tiles.group_beats, tiles.width_beats)),
         "table": take.take(Region.VEC, table_words(config))}
     take.check(what)

@@ -13,11 +13,9 @@ from systolith.sw.compiler.errors import CompileError
 from systolith.sw.compiler.fields import Span
 from systolith.sw.compiler.gather import Area
 from systolith.sw.compiler.sharing import even, tiled
+from systolith.sw.encoder.mesh.team import MOST_COLUMNS, Team
 from systolith.sw.reference.attention import Projection
 from systolith.sw.reference.encoder import QuantizedEncoder, QuantizedEncoderLayer
-
-#: Cores of a row at most: each needs a semaphore for each other, twice.
-MOST_COLUMNS = 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +28,13 @@ class Share:
         Of the core.
     place : int
         Of the core in its row.
+    lead : int
+        The core of its team that gives the embedding.
+    layers : Span
+        Of the encoder.
+    following : Area or None
+        The cores that get the residual from this one when its layers are done, and go on with the
+        same positions.
     row, column : Area
         Cores with the same positions, and those with the same heads.
     positions : Span
@@ -40,6 +45,9 @@ class Share:
 
     number: int
     place: int
+    lead: int
+    layers: Span
+    following: Area | None = None
     row: Area
     column: Area
     positions: Span
@@ -83,7 +91,7 @@ class Share:
     @property
     def leads(self) -> bool:
         """Whether this core gives the embedding."""
-        return self.number == 0
+        return self.number == self.lead
 
 
 def _columns(layer: Projection, columns: slice) -> Projection:
@@ -91,50 +99,61 @@ def _columns(layer: Projection, columns: slice) -> Projection:
                       bias=None if layer.bias is None else layer.bias[columns])
 
 
-def grid(config: Config) -> tuple[int, int]:
-    """Cores of a row, and rows: up to :data:`MOST_COLUMNS` cores form one row, more are rows as
-    those of the mesh."""
-    if config.cores <= MOST_COLUMNS:
-        return config.cores, 1
-    return config.mesh_width, config.mesh_height
+def least_length(team: Team, granule: int) -> int:
+    """Positions with which every row of cores has some: whole tiles of ``granule`` are shared
+    out."""
+    return (team.grid[1] - 1) * granule + 1
 
 
-def least_length(config: Config) -> int:
-    """Positions with which every row of cores has some: whole tiles are shared out."""
-    return (grid(config)[1] - 1) * max(config.rows, config.cols) + 1
+def granule_of(config: Config) -> int:
+    """Positions of a tile, of which each core has whole ones."""
+    return max(config.rows, config.cols)
 
 
-def shares_of(model: QuantizedEncoder, config: Config, length: int) -> list[Share]:
-    """A share for each core of a chip; no other core has more positions, heads or columns than the
-    first.
+def shares_of(model: QuantizedEncoder, config: Config, length: int, team: Team | None = None,
+              layers: Span | None = None, following: Team | None = None) -> list[Share]:
+    """A share for each core of a team, by default all of a chip; no other core has more positions,
+    heads or columns than the first.
+
+    Parameters
+    ----------
+    layers : Span, optional
+        Those of the team; by default all.
+    following : Team, optional
+        Of the same size, has the layers after these.
 
     Raises
     ------
     CompileError
         When a row is too long, or there are fewer tiles of positions than rows.
     """
-    width, height = config.mesh_width, config.mesh_height
-    columns, rows = grid(config)
+    team = team or Team.whole(config)
+    columns, rows = team.grid
+    _check(config, length, team)
+    positions, shares = tiled(length, granule_of(config), rows), []
+    heads, groups = even(model.heads, columns), even(len(model.layers[0].groups), columns)
+    residual = tiled(model.width, config.cols, columns)
+    for local, number in enumerate(team.cores):
+        row, place = divmod(local, columns)
+        shares.append(Share(
+            number=number, place=place, lead=team.cores[0], row=team.row(row),
+            layers=layers or (0, len(model.layers)),
+            following=following.row(row) if following and place == 0 else None,
+            column=team.column(number), positions=positions[row], all_heads=heads,
+            all_columns=residual, all_groups=groups))
+    return shares
+
+
+def _check(config: Config, length: int, team: Team) -> None:
+    """That a team's rows are not too long, and none is without positions."""
+    columns, rows = team.grid
     if columns > MOST_COLUMNS:
         raise CompileError(f"a row of {config.name!r} has {columns} cores, but an encoder's heads "
                            f"are shared by at most {MOST_COLUMNS}, such as in 'mesh4' or 'mesh16'")
-    granule = max(config.rows, config.cols)
-    least = least_length(config)
+    granule = granule_of(config)
+    least = least_length(team, granule)
     if length < least:
         raise CompileError(f"length must be at least {least} on the {rows} rows of "
                            f"{config.name!r}, {granule} positions a row, not {length}; compile "
                            "a longer text of which fewer positions are valid, or take "
                            f"{config.core.name!r}")
-    positions, shares = tiled(length, granule, rows), []
-    heads, groups = even(model.heads, columns), even(len(model.layers[0].groups), columns)
-    residual = tiled(model.width, config.cols, columns)
-    for number in range(config.cores):
-        y, x = divmod(number, width)
-        row, place = (Area(0, width - 1, 0, height - 1), number) if rows == 1 else (
-            Area(0, width - 1, y, y), x)
-        shares.append(Share(
-            number=number, place=place, row=row,
-            column=Area(x, x, y, y) if rows == 1 else Area(x, x, 0, height - 1),
-            positions=positions[number // columns], all_heads=heads, all_columns=residual,
-            all_groups=groups))
-    return shares

@@ -35,6 +35,8 @@ class MeshStream(WeightStream):
     plan : MeshPlan
     config : Config
     image : SharedImage
+    texts : int
+        How many a run has, one after the other.
 
     Attributes
     ----------
@@ -42,7 +44,8 @@ class MeshStream(WeightStream):
         What the core loads once, before the first run.
     """
 
-    def __init__(self, model: QuantizedEncoder, plan: MeshPlan, config: Config, image: SharedImage):
+    def __init__(self, model: QuantizedEncoder, plan: MeshPlan, config: Config, image: SharedImage,
+                 texts: int = 1):
         super().__init__(model, plan, config, image)
         self.share, self._slices = plan.share, [plan.share.of(layer) for layer in model.layers]
         self._windows = {region: Window(buffer) for region, buffer in plan.windows.items()}
@@ -56,6 +59,8 @@ class MeshStream(WeightStream):
                 pass
             self.settled = [load for _, load in self._queue]
             self._queue.clear()
+        else:
+            self._names *= texts
 
     # Loads -----------------------------------------------------------------------------------
 
@@ -66,13 +71,13 @@ class MeshStream(WeightStream):
         self.image.add("exp2", plan.table, exp2_table().astype("<i2").tobytes())
         yield from self._loads()
 
-    def embedded(self, block: Span, base: int) -> Iterator[Command]:
-        """A load for each position of a block (of token 0: the driver puts the token's address in),
-        and positions to activation memory from word ``base`` on."""
+    def embedded(self, block: Span, base: int, x: Buffer) -> Iterator[Command]:
+        """A load for each position of a block into the residual ``x`` (of token 0: the driver puts
+        the token's address in), and positions to activation memory from word ``base`` on."""
         word = self.config.word_bytes(Region.VEC)
         row = self.tiles.width_beats * word
         yield from token_loads(self.words.offset, block[1] - block[0], row,
-                               self.plan.x.base * word + block[0] * row)
+                               x.base * word + block[0] * row)
         yield from self.positions(block, base)
 
     def pooling(self) -> Iterator[Command]:
@@ -140,8 +145,9 @@ class MeshStream(WeightStream):
                    for (region, window), part in zip(self._windows.items(), parts, strict=True))
 
     def _next(self) -> bool:
-        """Give the next part its place; False when there is none, or no room."""
-        if not self._names:
+        """Give the next part its place; False when there is none, no room, or the text before still
+        uses its own."""
+        if not self._names or self._names[0] in self._places:
             return False
         name = self._names[0]
         slot = self._take(name)
@@ -179,8 +185,9 @@ class MeshStream(WeightStream):
     def _order(self) -> Iterator[str]:
         """Parts in the order of their first use, which is that of their last use, too."""
         share, yes = self.share, self.share.heads[0] < self.share.heads[1]
-        yield "norm0"
-        for index, layer in enumerate(self.model.layers):
+        yield f"norm{2 * share.layers[0]}"
+        for index in range(*share.layers):
+            layer = self.model.layers[index]
             yield from (f"{kind}{index}" for kind in "kvq" if yes)
             yield from (f"out{index}", f"norm{2 * index + 1}")
             yield from (f"up{index}.{group}" for group in range(*share.groups))

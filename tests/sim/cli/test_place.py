@@ -69,6 +69,7 @@ def test_a_core_without_a_layer_is_idle(monkeypatch):
     ((*MESH, "--without-core", "9"), 2, "core 9 cannot be left out"),
     (("--config", "tiny@4x3"), 1, "one decoder runs on at most 11"),
     (("--config", "nothing"), 2, "unknown configuration 'nothing'"),
+    ((*MESH, "--teams", "2"), 2, "is for sentence encoders alone"),
     ((*MESH, "--placement", "layers"), 2, "has no placement 'layers'"),
     ((*MESH, "--length", "1000"), 1, "length must be at most"),
 ])

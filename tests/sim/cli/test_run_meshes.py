@@ -93,6 +93,7 @@ def test_similarity_is_the_same():
     (("run", "mathformer", "7*8=", *MESH, "--placement", "texts"), 2, "needs several texts"),
     (("run", "mathformer", "7*8=", *MESH, "--placement", "layers"), 2,
      "a language model has no placement 'layers'"),
+    (("run", "mathformer", "7*8=", *MESH, "--teams", "2"), 2, "--teams is for sentence encoders"),
     (("run", "glassllm", "Alice", "--config", "tiny@4x3"), 1, "one decoder runs on at most 11"),
     (("run", "glassllm", "--layer", "0", "--without-core", "0"), 2, "--without-core is for whole"),
 ])
