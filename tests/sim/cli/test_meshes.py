@@ -8,7 +8,6 @@ MESH = ("--config", "tiny@2x2")
 
 @pytest.mark.parametrize(("arguments", "what"), [
     (("run", "glassllm", "--layer", "0", *MESH, "--device", "functional"), "this program"),
-    (("estimate", "glassllm", "--length", "20", *MESH), "the cycle model"),
     (("trace", "glassllm", *MESH, "-o", "trace.json"), "a trace"),
     (("board-test", *MESH), "this command"),
     (("virtual-board", *MESH), "the machine"),

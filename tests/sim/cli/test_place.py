@@ -12,7 +12,9 @@ MESH = ("--config", "tiny@2x2")
 
 def test_json_says_what_runs_where():
     result = result_of("place", "mathformer-mul", *MESH, "--length", "4")
-    assert set(result) == {"model", "work", "config", "placement", "cores", "links"}
+    assert set(result) == {"model", "work", "config", "placement", "candidates",
+                           "cores", "links"}
+    assert result["candidates"] == []
     assert result["work"] == "a token after 4 others"
     cores = result["cores"]
     assert [(each["core"], each["x"], each["y"], each["on"]) for each in cores] == [
@@ -63,6 +65,16 @@ def test_a_core_without_a_layer_is_idle(monkeypatch):
         [0, 1], None, None, [1, 2], None, [2, 3]]
     table = systolith(*options).stdout
     assert all(name in table for name in ("1 (x 1, y 0) off", "4 (x 0, y 2) idle"))
+
+
+def test_the_fastest_placement_is_found(monkeypatch):
+    monkeypatch.setattr(place, "load_encoder", lambda name: words_by_number(layers=2))
+    result = result_of("place", "minilm", "--config", "tiny@2x1", "--placement", "auto",
+                       "--length", "6")
+    cycles = {each["placement"]: each["cycles"] for each in result["candidates"]
+              if each["cycles"] is not None}
+    assert len(cycles) > 1
+    assert result["placement"] in cycles
 
 
 @pytest.mark.parametrize(("arguments", "code", "text"), [
