@@ -26,14 +26,14 @@ def test_a_decoder_on_a_chip():
 
 def test_a_board_gives_configuration_clock_and_memory():
     result = result_of("energy", "glassllm", "--length", "20", "--board", "ulx3s-85f")
-    assert (result["config"], result["board"], result["mhz"]) == ("ecp5-85f", "ulx3s-85f", 40)
+    assert (result["config"], result["board"], result["mhz"]) == ("ecp5-85f", "ulx3s-85f", 60)
     assert any(line.startswith("sdram_byte") for line in result["assumptions"])
 
 
 def test_a_slower_clock_takes_a_board_longer_at_rest():
     arguments = ("energy", "glassllm", "--length", "20", "--board", "ulx3s-85f")
     fast, slow = (result_of(*arguments, *more)["runs"][0]["joules"] for more in (
-        (), ("--mhz", "20")))
+        (), ("--mhz", "30")))
     assert slow["array"] == fast["array"]
     assert slow["static"] == pytest.approx([2 * end for end in fast["static"]])
 
