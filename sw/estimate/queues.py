@@ -18,7 +18,7 @@ FIRST_SAMPLE = 6
 PUSH = 6
 
 #: Cycles from the last word of a round to the next round's sample, with the read of the status.
-ROUND = 9
+ROUND = 10
 
 #: Cycles from a read of one core to that of the next.
 READ = 5
